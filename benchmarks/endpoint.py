@@ -24,13 +24,12 @@ from urllib.request import Request, urlopen
 
 import pyoxigraph as ox
 
-from crmrag_assets.build.chunks import chunk_keys
-from crmrag_assets.build.step import SilentProgress
+from crmrag_assets.build.step import SilentProgress, chunk_keys
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE, prefetch_chunk, write_prefetch
 from crmrag_assets.harvest.source import Source
 from crmrag_assets.sources.endpoint.client import Client
 from crmrag_assets.sources.endpoint.source import SparqlEndpoint
-from crmrag_assets.sources.rdf.files import RdfFiles
+from crmrag_assets.sources.rdf.kind import RdfFiles
 from crmrag_assets.sources.streams import ByteStream, format_of
 from crmrag_query.config import load_method
 from crmrag_query.config.sources.endpoint import EndpointConfig

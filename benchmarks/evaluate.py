@@ -25,8 +25,7 @@ from crmrag_query.config.query import EvaluationConfig
 from crmrag_query.errors import CrmRagError
 from crmrag_query.evaluation.evaluate import Plan, evaluate_file, parse_stages
 from crmrag_query.evaluation.report import Compared, compare, compare_on, markdown, number, percentiles, table
-from crmrag_query.evaluation.runs import BASELINES, MEASURES
-from crmrag_query.evaluation.scores import Evaluation
+from crmrag_query.evaluation.scores import BASELINES, MEASURES, Evaluation
 
 PLACES = 4
 BEHIND = 1.0  # questions' worth that the pipeline may be behind on a set

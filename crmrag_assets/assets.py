@@ -8,19 +8,88 @@ from typing import Any
 
 import dagster as dg
 
-from crmrag_assets.build.step import LAYERS
+from crmrag_assets.build.locks import dataset_lock
+from crmrag_assets.build.step import LAYERS, Step, chunks_of
 from crmrag_assets.instance import explained, known_betas
-from crmrag_assets.materialise import build_artifact, build_chunks
-from crmrag_assets.metadata import columns_of, evaluation_metadata, operations, plotted
+from crmrag_assets.metadata import (
+    chunk_materialized,
+    columns_of,
+    evaluation_metadata,
+    glance,
+    materialized,
+    operations,
+    plotted,
+)
 from crmrag_assets.metadata import evaluation_version as data_version_of
-from crmrag_assets.partitions import BuildResource, by_dataset, dataset_chunk_partitions, dataset_partitions
+from crmrag_assets.partitions import (
+    BuildResource,
+    by_dataset,
+    chunk_key,
+    dataset_chunk_partitions,
+    dataset_partitions,
+    datasets_of,
+    offer_chunks,
+)
 from crmrag_assets.release.publish import PLACES
-from crmrag_assets.runs import hold_run_lock
-from crmrag_assets.steps.registry import STEPS
+from crmrag_assets.runs import BUILD_TAG, hold_run_lock
+from crmrag_assets.steps.registry import STEPS, run_chunks, run_or_await
 from crmrag_query.artifacts.places import evaluations_folder
 from crmrag_query.artifacts.release import Opener, open_release
 from crmrag_query.evaluation.evaluate import parse_stages
 from crmrag_query.evaluation.report import write_report
+
+_BEYOND = "There is no chunk {} of '{}', and nothing is made of it. Its chunks are {}."
+
+
+def build_artifact(
+    context: dg.AssetExecutionContext, build: BuildResource, step: Step
+) -> dg.MaterializeResult[Any]:
+    """Make one artifact of the run's data set."""
+    dataset, reporter = context.partition_key, build.reporter(context)
+    with explained(step.artifact, Path(build.data), dataset):
+        hold_run_lock(Path(build.data), context.run)
+        opened = build.context(dataset, step.artifact, reporter)
+        with dataset_lock(opened.store.root, opened.name):
+            reporter.started(step.artifact, 1)
+            outcome = run_or_await(step, opened)
+            reporter.finished(outcome)
+        if step is STEPS["entities"]:
+            offer_chunks(context.instance, chunks_of(opened))
+        return materialized(outcome, glance(step.artifact, opened), opened.name)
+
+
+def build_chunks(
+    context: dg.AssetExecutionContext, build: BuildResource, step: Step
+) -> Iterator[dg.MaterializeResult[Any]]:
+    """Make the chunks in the run's range that the data set has; each is recorded as it ends.
+
+    Yields nothing: by yielding a result Dagster would record every key of the range, also chunks that do not exist.
+    """
+    yield from ()
+    key = context.asset_key
+    with explained(step.artifact):
+        hold_run_lock(Path(build.data), context.run)
+        # What need not be recorded again where it is unchanged; of a run that a person asked for, a backfill say, nothing.
+        within = BUILD_TAG in context.run.tags
+        known = context.instance.get_materialized_partitions(key) if within else set()
+    for dataset, asked in sorted(datasets_of(context.partition_keys).items()):
+        with explained(step.artifact, Path(build.data), dataset):
+            reporter = build.reporter(context)
+            opened = build.context(dataset, step.artifact, reporter)
+            with dataset_lock(opened.store.root, dataset):
+                existing = chunks_of(opened)
+                opened.store.keep_only(step.artifact, existing)
+                chosen = [chunk for chunk in existing if chunk in asked]
+                if beyond := sorted(asked - {*existing}):
+                    context.log.warning(_BEYOND.format(", ".join(beyond), dataset, ", ".join(existing)))
+                reporter.started(step.artifact, len(chosen))
+                for outcome in run_chunks(step, opened, chosen):
+                    partition = chunk_key(dataset, outcome.chunk or "")
+                    if not outcome.reused or str(partition) not in known:  # an event costs about 10 ms
+                        seen = glance(step.artifact, opened, outcome.chunk)
+                        context.log_event(chunk_materialized(key, partition, outcome, seen))
+                    reporter.finished(outcome)
+
 
 LAYER, RELEASED = "crmrag/layer", "crmrag/released"  # keys of tags
 HARVEST, ENCODING = "harvest", "encoding"  # pools: unlimited unless an operator limits them in the UI
@@ -34,7 +103,7 @@ CHUNKS_NOTE = (
 def _asset(artifact: str, group: str, kinds: set[str], pool: str | None = None) -> dg.AssetsDefinition:
     """The asset of an artifact, which runs its step: for a whole data set, or for a range of its chunks.
 
-    Its description is what the step's ``write`` says. Chunks are recorded as they end (see ``materialise.build_chunks``), so
+    Its description is what the step's ``write`` says. Chunks are recorded as they end (see ``build_chunks``), so
     their asset itself has no output.
     """
     step = STEPS[artifact]
@@ -99,6 +168,8 @@ def _catalogued(artifact: str, body: Callable[..., Any]) -> dict[str, Any]:
 
 
 artifacts = [
+    _asset("page_images", "source", {"image"}),
+    _asset("page_extractions", "source", {"arrow"}),
     _asset("entities", "source", {"rdf"}, HARVEST),
     _asset("prefetch", "source", {"parquet"}, HARVEST),
     _asset("harvest_report", "source", {"json", "markdown"}),
@@ -112,9 +183,16 @@ artifacts = [
     _asset("communities", "communities", {"numpy"}),
     _asset("community_summaries", "communities", {"arrow"}),
     _asset("community_index", "communities", {"numpy", "bm25s"}),
+    _asset("page_candidates", "documents", {"arrow"}),
+    _asset("graph_partitions", "partitions", {"numpy"}),
+    _asset("partition_edges", "partitions", {"numpy"}),
+    _asset("training_questions", "partitions", {"parquet"}, ENCODING),
+    _asset("alignment_model", "partitions", {"numpy", "pytorch"}),
+    _asset("alignment_evaluation", "partitions", {"json"}),
     _asset("encoder", "indexes", {"onnx"}),
     _asset("embeddings", "indexes", {"numpy"}, ENCODING),
     _asset("faiss_index", "indexes", {"faiss"}),
+    _asset("token_vectors", "indexes", {"numpy"}),
     _asset("bm25_index", "indexes", {"bm25s"}),
     _asset("aggregation_index", "indexes", {"json"}),
     _asset("date_index", "indexes", {"numpy"}),
@@ -123,6 +201,7 @@ artifacts = [
     _asset("profile", "indexes", {"json", "markdown"}),
     _asset("validation_report", "release", {"markdown"}),
     _asset("release", "release", {"json"}),
+    _asset("postgres_graph", "release", {"postgres"}),
 ]
 
 NO_QUESTIONS = (
@@ -151,10 +230,8 @@ def _evaluate(
     """
     hold_run_lock(Path(build.data), context.run)
     with explained("evaluation"):
-        from crmrag_query.evaluation.evaluate import (
-            Plan,
-            evaluate_file,
-        )  # all of answering, which no build needs
+        # all of answering, which no build needs
+        from crmrag_query.evaluation.evaluate import Plan, evaluate_file
         from crmrag_query.llm.model import LiteLLM
 
         opened = build.opened(context.partition_key)

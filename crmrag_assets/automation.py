@@ -23,8 +23,16 @@ from crmrag_assets.embedding import embed_config, embed_job, embed_vectors, rele
 from crmrag_assets.instance import LOST, run_error
 from crmrag_assets.launch import build_config, build_job, evaluate_job
 from crmrag_assets.metadata import markdown_table
-from crmrag_assets.operations.freshness import Age, Declared, age, read_declared, rows, sentence
-from crmrag_assets.operations.hours import is_open, opening
+from crmrag_assets.operations.freshness import (
+    Age,
+    Declared,
+    age,
+    is_open,
+    opening,
+    read_declared,
+    rows,
+    sentence,
+)
 from crmrag_assets.operations.notify import Message, faults, tell
 from crmrag_assets.operations.watch import watch
 from crmrag_assets.partitions import DATASET, RANGE_START, BuildResource, dataset_partitions
@@ -41,7 +49,7 @@ from crmrag_assets.runs import (
     is_ours,
     lost_runs_sensor,
 )
-from crmrag_query.config import DatasetConfig
+from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.operations import Watching
 from crmrag_query.errors import BuildError, ConfigError
 

@@ -21,7 +21,7 @@ from crmrag_assets.build.locks import BeingBuilt, dataset_lock, embedding_lock, 
 from crmrag_assets.build.reporting import LineReporter, Reporter, current_reporter, reporting_to
 from crmrag_assets.build.step import LAYERS, BuildContext, chunks_to_make, version_of
 from crmrag_assets.build.store import Published
-from crmrag_assets.indexes.importance import SHARES
+from crmrag_assets.indexes.embed import SHARES
 from crmrag_assets.launch import (
     LOOK_SECONDS,
     LOST_TAGS,
@@ -34,7 +34,7 @@ from crmrag_assets.launch import (
     run_tags,
     told_to_dagster,
 )
-from crmrag_assets.operations.hours import is_open, opening
+from crmrag_assets.operations.freshness import is_open, opening
 from crmrag_assets.partitions import BuildResource
 from crmrag_assets.runs import EMBEDS_TAG, PARENT_TAG, hold_run_lock
 from crmrag_assets.steps.encoding import encode_ahead, left_of, pace_of

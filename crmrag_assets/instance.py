@@ -241,9 +241,8 @@ def run_error(event: dg.DagsterEvent) -> RunError | None:
         kind = str(own.metadata[KIND].value) if KIND in own.metadata else ""
         return RunError(kind, own.description, innermost.to_string())
     failed = f"'{event.step_key}' failed."
-    for error in (
-        chain
-    ):  # nothing explained it: our own words where one of the chain is ours, else the innermost message
+    # nothing explained it: our own words where one of the chain is ours, else the innermost message
+    for error in chain:
         message = error.message.strip()
         if found := _OWN_CLASS.match(message):
             return RunError(found["kind"], f"{failed} {message[found.end() :]}", error.to_string())

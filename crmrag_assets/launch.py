@@ -16,13 +16,14 @@ import dagster as dg
 from dagster import DagsterInstance
 from pydantic import Field
 
+from crmrag_assets.assets import artifacts, evaluation
 from crmrag_assets.build.context import ask_again, base_of, choose_sample, choose_share, harvested_at
 from crmrag_assets.build.disks import disk_explained
 from crmrag_assets.build.locks import dataset_lock, is_embedding, is_locked, server_turns
 from crmrag_assets.build.reporting import LineReporter, Reporter, current_reporter, duration, reporting_to
 from crmrag_assets.build.step import LAYERS, BuildContext, Layer, Outcome, chunks_of
 from crmrag_assets.build.store import Published
-from crmrag_assets.checks import REMEDY
+from crmrag_assets.checks import REMEDY, checks
 from crmrag_assets.instance import (
     ELSEWHERE,
     afterwards,
@@ -33,8 +34,6 @@ from crmrag_assets.instance import (
     retry,
     run_error,
 )
-from crmrag_assets.layer_jobs import definitions as layer_definitions
-from crmrag_assets.layer_jobs import layer_job_name
 from crmrag_assets.metadata import markdown_table, operations, summary_rows
 from crmrag_assets.partitions import (
     DATASET,
@@ -72,6 +71,34 @@ from crmrag_query.errors import (
     ModelUnreachable,
     SourceUnreachable,
 )
+
+
+def layer_job_name(layer: Layer) -> str:
+    """With its number, by which the UI lists the layers in the order of a build."""
+    return f"layer_{LAYERS.index(layer) + 1}_{layer.name}"
+
+
+layer_jobs = [
+    dg.define_asset_job(
+        layer_job_name(layer),
+        selection=list(layer.assets),
+        description=f"Layer {number} of {len(LAYERS)} of a build: {', '.join(layer.assets)}.",
+        executor_def=dg.in_process_executor,
+    )
+    for number, layer in enumerate(LAYERS, start=1)
+]
+
+
+layer_definitions = dg.Definitions(
+    assets=[*artifacts, evaluation],
+    asset_checks=checks,
+    jobs=layer_jobs,
+    resources={"build": from_environment()},
+    # A run from the asset graph is one process, as those of the jobs are: it holds the run's lock to its end, and artifacts
+    # that are made side by side would wait for the lock of their data set.
+    executor=dg.in_process_executor,
+)
+
 
 # By this the UI finds the runs of a job; workspace.yaml names the location.
 REPOSITORY_TAG, REPOSITORY = ".dagster/repository", "__repository__@crmrag"
@@ -329,6 +356,7 @@ def _remarks(opened: BuildContext, refresh: bool, started: datetime) -> Iterator
 
 OTHERS = "Other checks found:"
 HOLDING_UP = {
+    BuildHeldUp.__name__: BuildHeldUp,
     SourceUnreachable.__name__: BuildHeldUp,
     ModelUnreachable.__name__: BuildHeldUp,
     DatabaseUnreachable.__name__: DatabaseUnreachable,

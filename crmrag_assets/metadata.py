@@ -42,10 +42,10 @@ from crmrag_query.documents.documents import SCHEMAS, open_table
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ConfigError
 from crmrag_query.evaluation.report import REPORT_MARKDOWN, form_accuracy, mean, percentiles, stage_table
-from crmrag_query.evaluation.runs import MEASURES
-from crmrag_query.evaluation.scores import Evaluation
+from crmrag_query.evaluation.scores import MEASURES, Evaluation
 from crmrag_query.graph.arrays import EDGE_SCHEMA, EDGES
 from crmrag_query.graph.graph import Graph
+from crmrag_query.graph_partitions import GraphPartitions, PartitionEdges
 from crmrag_query.linking import NameIndex
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.kinds import Kinds
@@ -344,6 +344,20 @@ def _communities(context: BuildContext, folder: Path) -> Glance:
     )
 
 
+def _graph_partitions(context: BuildContext, folder: Path) -> Glance:
+    sizes = GraphPartitions.open(folder).sizes
+    return Glance(plots={"documents_of_a_part": doublings(sizes)})
+
+
+def _partition_edges(context: BuildContext, folder: Path) -> Glance:
+    found = PartitionEdges.open(folder)
+    joined = np.bincount(np.append(found.low, found.high))
+    bridges = np.diff(found.bridge_ptr)
+    return Glance(
+        plots={"parts_that_a_part_is_joined_to": doublings(joined), "bridges_of_a_pair": doublings(bridges)}
+    )
+
+
 def _faiss_index(context: BuildContext, folder: Path) -> Glance:
     rows = np.bincount(np.load(folder / "window_document.npy", mmap_mode="r"))
     return Glance(plots={"rows_of_a_document": doublings(rows)})
@@ -488,7 +502,8 @@ LOOKS: Mapping[str, Callable[[BuildContext, Path], Glance]] = {
     look.__name__.removeprefix("_"): look  # by the artifact that it looks at
     for look in (
         _prefetch, _harvest_report, _graph, _edges, _triples_index, _fr_documents, _documents, _entity_documents,
-        _entity_graph, _communities, _encoder, _embeddings, _faiss_index, _bm25_index, _aggregation_index, _date_index,
+        _entity_graph, _communities, _graph_partitions, _partition_edges,
+        _encoder, _embeddings, _faiss_index, _bm25_index, _aggregation_index, _date_index,
         _name_index, _lexicon, _profile, _validation_report, _release,
     )
 }  # fmt: skip
@@ -498,10 +513,13 @@ SAMPLES, HISTOGRAMS = "samples", "histograms"
 DATA_VERSION = "dagster/data_version"
 # Which of an artifact's counts says how many rows it has.
 ROW_COUNTS = {
+    "page_images": "pages", "page_extractions": "read", "page_candidates": "candidates",
     "entities": "entities", "prefetch": "triples", "harvest_report": "triples", "graph": "nodes", "edges": "rows",
     "triples_index": "triples", "fr_documents": "documents", "documents": "documents", "entity_documents": "documents",
     "entity_graph": "edges", "communities": "communities", "community_summaries": "communities",
-    "community_index": "communities", "embeddings": "windows", "faiss_index": "rows",
+    "community_index": "communities", "graph_partitions": "parts", "partition_edges": "bridges",
+    "training_questions": "questions", "embeddings": "windows", "faiss_index": "rows",
+    "token_vectors": "tokens",
     "bm25_index": "documents", "aggregation_index": "pairs", "date_index": "dates", "name_index": "names",
     "lexicon": "kinds", "profile": "properties",
 }  # fmt: skip

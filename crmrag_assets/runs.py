@@ -61,9 +61,8 @@ def end_lost_runs(instance: DagsterInstance, data: Path, now: float | None = Non
     for record in instance.get_run_records(dg.RunsFilter(statuses=UNDER_WAY)):
         run, since = record.dagster_run, (time.time() if now is None else now) - begun(record)
         lost = is_ours(run) and _is_lost(data, run, since)
-        still = (
-            instance.get_run_by_id(run.run_id) if lost else None
-        )  # it may have ended between the two looks
+        # it may have ended between the two looks
+        still = instance.get_run_by_id(run.run_id) if lost else None
         if still is None or still.status != run.status:
             continue
         if run.status == dg.DagsterRunStatus.CANCELING or LAYER_TAG in run.tags:

@@ -104,11 +104,8 @@ class Difference:
 
 
 Numbers = npt.NDArray[np.int64]
-ALIKE = (
-    "documents/documents.arrow",
-    "documents/passages.arrow",
-    "graph/nodes.arrow",
-)  # files that, equal, leave nothing to compare
+# files that, equal, leave nothing to compare
+ALIKE = ("documents/documents.arrow", "documents/passages.arrow", "graph/nodes.arrow")
 
 
 def compare_documents(before: Release, after: Release, shown: int, texts: bool) -> Documents:
@@ -170,9 +167,8 @@ def _texts(documents: Open, numbers: Numbers) -> Any:
 def _document(documents: Open, number: int, before: str | None = None) -> Document:
     """A document by its entity; ``before``: the text that it had, for the diff."""
     diff: tuple[str, ...] = ()
-    if (
-        before is not None
-    ):  # changed lines with a little of what is around them, but not the two that would name files
+    # changed lines with a little of what is around them, but not the two that would name files
+    if before is not None:
         lines = before.split("\n"), documents.whole(number).split("\n")
         diff = tuple(unified_diff(*lines, n=1, lineterm=""))[2:]
     return Document(documents.graph.iri(documents.entity(number)), documents.label(number), diff)

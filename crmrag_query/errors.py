@@ -17,7 +17,8 @@ CrmRagError
  │    ├── NotKept       an answer or a conversation that the service does not keep
  │    └── NotAllowed    something that another caller may do, or nobody
  ├── ServiceError       a service that does not answer, or not as expected
- │    └── Busy          a service that has too much to do at the moment
+ │    ├── Busy          a service that has too much to do at the moment
+ │    └── StoreUnreachable   a database that searches are to read and that does not answer
  ├── ModelError         an encoder or language model that failed
  │    └── ModelUnreachable   one that does not answer at the moment
  └── MissingExtraError  a dependency of an extra that is not installed
@@ -149,6 +150,10 @@ class ServiceError(CrmRagError):
 
 class Busy(ServiceError):
     """A service that has too much to do at the moment; the same request may succeed later."""
+
+
+class StoreUnreachable(ServiceError):
+    """The database of a search store, which does not answer or refuses; the same may succeed later."""
 
 
 class ModelError(CrmRagError):

@@ -49,10 +49,8 @@ from crmrag_query.text import fold, tokenize
 # The sizes and shares below have no published value: benchmarks/results were measured with them.
 CHARACTERS, TOKENS = 4000, 200  # of a question that are looked at
 LONGEST_NAME = 16  # words of a name that are looked up at once; a longer one is found by its rarer words
-GAP, REACH = (
-    1,
-    4,
-)  # words between two of a name's that are none of it; how far they may lie apart, stop words counted
+# words between two of a name's that are none of it; how far they may lie apart, stop words counted
+GAP, REACH = (1, 4)
 VARIANT = 0.9  # likeness of two spellings of a word (Phorbiotissa, Forviotissa; diamond, diamonds)
 LIKE_LETTERS = 0.5  # share of letters that words of one sound must share
 SIMILAR_WORDS = 12  # words taken for a misspelt one, at most

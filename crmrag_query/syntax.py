@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from io import BytesIO
 
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+
 DEEPEST = {"XML": 1000, "JSON": 100, "Turtle": 100}
 """Elements, objects and lists, or triple terms within one another: what people write has a few dozen at most."""
 LONGEST = 1 << 24  # bytes of one value: the parser's own limit

@@ -11,8 +11,7 @@ from crmrag_query.config.loading import Method, RelationshipSet
 from crmrag_query.config.relations import Relation
 from crmrag_query.errors import ConfigError, Mistake
 from crmrag_query.language import READ
-from crmrag_query.ontology.rows import take_apart
-from crmrag_query.ontology.tables import Ontology, did_you_mean
+from crmrag_query.ontology.load import Ontology, did_you_mean, take_apart
 from crmrag_query.relationships.catalogue import Path, Way, implies, is_iri, read_step, way_of
 
 

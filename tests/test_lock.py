@@ -44,9 +44,8 @@ def asked(*requirements: str) -> Iterator[Requirement]:
             yield requirement
 
 
-ASKED = sorted(
-    asked(*PROJECT["dependencies"], f"{PROJECT['name']}[{','.join(EXTRAS)}]"), key=str
-)  # extras are a set, whose order is each process's own
+# extras are a set, whose order is each process's own
+ASKED = sorted(asked(*PROJECT["dependencies"], f"{PROJECT['name']}[{','.join(EXTRAS)}]"), key=str)
 
 
 @pytest.mark.parametrize("requirement", ASKED, ids=str)

@@ -21,7 +21,7 @@ from tests.support.builds import turtle
 def read(file: Path, scratch: Path) -> None:
     """Read a file as a build does first of all."""
     from crmrag_assets.build.step import SilentProgress
-    from crmrag_assets.sources.rdf.files import RdfFiles
+    from crmrag_assets.sources.rdf.kind import RdfFiles
     from crmrag_query.config import load_method
 
     scratch.mkdir()

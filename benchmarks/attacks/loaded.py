@@ -11,7 +11,7 @@ from crmrag_query.ontology.codes import normalise_class
 for name in (
     "bm25s",
     "faiss",
-    "crmrag_assets.sources.rdf.files",
+    "crmrag_assets.sources.rdf.kind",
     "crmrag_query.client.local",
     "crmrag_query.verify.run",
 ):

@@ -11,8 +11,8 @@ from pathlib import Path
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import RECORD, working_folder
 from crmrag_query.artifacts.files import write_text
-from crmrag_query.config import DatasetConfig, Method, load_method
-from crmrag_query.config.datasets import SAMPLE_MARK, parse_dataset, read_entries
+from crmrag_query.config.datasets import SAMPLE_MARK, DatasetConfig, parse_dataset, read_entries
+from crmrag_query.config.loading import Method, load_method
 from crmrag_query.config.operations import Operations, load_operations
 from crmrag_query.config.reading import config_folder, datasets_file, default_folder, ontology_folders
 from crmrag_query.errors import BuildError, ConfigError

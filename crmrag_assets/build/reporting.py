@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from crmrag_assets.build.step import ARTIFACTS, Outcome, Progress, SilentProgress
 
@@ -208,3 +208,39 @@ def reporting_to(reporter: Reporter) -> Iterator[None]:
 def current_reporter(fallback: Reporter | None = None) -> Reporter:
     """The reporter of the running build, else ``fallback``, else a silent one."""
     return _CURRENT.get() or fallback or SilentReporter()
+
+
+TOP = 25
+
+
+def table(
+    title: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]], where: str, level: int = 2
+) -> Iterator[str]:
+    """A titled table of the first rows, the others to be seen in the file ``where``; nothing when there are none."""
+    if not rows:
+        return
+    yield from (
+        "",
+        f"{'#' * level} {title}",
+        "",
+        "| " + " | ".join(columns) + " |",
+        "|" + " --- |" * len(columns),
+    )
+    for row in rows[:TOP]:
+        yield "| " + " | ".join(_cell(row.get(column)) for column in columns) + " |"
+    if len(rows) > TOP:
+        yield f"\nand {len(rows) - TOP:,} more (see {where})"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if type(value) in (int, float) else escaped(str(value))
+
+
+def escaped(text: str) -> str:
+    """Data as plain words: neither Markdown nor HTML in it takes effect."""
+    shown = "".join(char if char.isprintable() else " " for char in text)
+    for sign in "\\`*_[]<>|#":
+        shown = shown.replace(sign, f"\\{sign}" if sign not in "<>" else {"<": "&lt;", ">": "&gt;"}[sign])
+    return shown

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import click
 
-from crmrag_assets.cli.build import build
-from crmrag_assets.cli.demo import demo
-from crmrag_assets.cli.embed import embed
-from crmrag_assets.cli.estimate import estimate
+from crmrag_assets.cli.build import build, demo, embed, estimate
 from crmrag_assets.cli.notify import notify
+from crmrag_assets.cli.pages import pages
+from crmrag_assets.cli.partitions import partitions
+from crmrag_assets.cli.postgres import postgres
 from crmrag_assets.cli.releases import releases, rollback
 from crmrag_assets.cli.shacl import shacl
 from crmrag_assets.cli.ui import ui
 
-commands: list[click.Command] = [build, demo, embed, estimate, notify, releases, rollback, shacl, ui]
+commands: list[click.Command] = [
+    build,
+    demo,
+    embed,
+    estimate,
+    notify,
+    pages,
+    partitions,
+    postgres,
+    releases,
+    rollback,
+    shacl,
+    ui,
+]

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from crmrag_assets.cli.bars import size_text
-from crmrag_assets.cli.options import data_option
+from crmrag_assets.cli.options import data_option, size_text
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.artifacts.places import (
     PREVIOUS,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,15 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from crmrag_assets.build.step import Progress, SilentProgress
-from crmrag_assets.documents.chain import EXEMPT, chain, neighbouring
-from crmrag_assets.documents.drafts import file_name
-from crmrag_assets.documents.passages import write_passages
+from crmrag_assets.documents.drafts import capital, clean, clean_all, file_name
+from crmrag_assets.documents.identity import ADDRESS, headings
 from crmrag_assets.documents.portable import Parts
-from crmrag_assets.documents.setting import Setting
+from crmrag_assets.documents.satellites import Csr, Satellites, csr_from_pairs
+from crmrag_assets.documents.setting import REFERRING, Setting, numbers_of
+from crmrag_query.config.build import Chaining
 from crmrag_query.documents.documents import (
     ABSORBED,
     BATCH,
@@ -29,7 +35,188 @@ from crmrag_query.documents.documents import (
     Documents,
     write_batches,
 )
-from crmrag_query.graph.arrays import FLAG_ENTITY, Bytes, Ints, Longs, run_starts
+from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Bytes, Ints, Longs, ranges, run_starts
+from crmrag_query.ontology.categories import Category
+from crmrag_query.text import sentence_starts
+
+Bools = npt.NDArray[np.bool_]
+EXEMPT = Category.Event | Category.Actor  # their documents join no other's (published)
+NUMBER_BITS = 32  # of a document's number beside its length
+NUMBERS = (1 << NUMBER_BITS) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Chained:
+    """What became of ``d`` documents, numbered in the order of their entities (that is, of IRIs).
+
+    ``alive`` bool [d]: still a document; ``blocks``: for each document that others joined, all its blocks in order, its
+    own first; ``home`` int32 [d]: the document that holds each block.
+    """
+
+    alive: Bools
+    blocks: dict[int, list[int]]
+    home: Ints
+
+    def rows(self) -> Csr:
+        """The blocks of every document, in order; of one that is no document any more, itself."""
+        counts = np.ones(len(self.alive), np.int64)
+        joined = np.fromiter(self.blocks, np.int64, len(self.blocks))
+        counts[joined] = [len(blocks) for blocks in self.blocks.values()]
+        ptr = np.concatenate([[0], np.cumsum(counts)])
+        blocks = np.repeat(np.arange(len(self.alive), dtype=np.int32), counts)
+        held = itertools.chain.from_iterable(self.blocks.values())
+        place = ranges(ptr[joined], counts[joined])
+        blocks[place] = np.fromiter(held, np.int32, len(place))
+        return Csr(ptr, blocks)
+
+
+def neighbouring(adjacency: Adjacency, satellites: Satellites, entities: Ints, wanted: Bools) -> Csr:
+    """Documents that a triple joins, either way, for the ``wanted`` ones of the documents of ``entities``.
+
+    A satellite counts for the document that tells it, unless several do: a type that two paintings share makes them no
+    neighbours.
+    """
+    anchor = np.full(len(satellites.kind), -1, np.int32)
+    anchor[entities] = np.arange(len(entities), dtype=np.int32)
+    single = np.flatnonzero(satellites.parents.counts == 1)
+    anchor[single] = anchor[satellites.parents.val[satellites.parents.ptr[single]]]
+    one, other = anchor[adjacency.forward.sources], anchor[adjacency.forward.val]
+    joined = (one >= 0) & (other >= 0) & (one != other)
+    one, other = one[joined], other[joined]
+    start, end = np.concatenate([one, other]), np.concatenate([other, one])
+    kept = wanted[start]
+    return csr_from_pairs(start[kept], end[kept], len(entities))
+
+
+def chain(lengths: npt.NDArray[np.int64], thin: Bools, neighbours: Csr, rules: Chaining) -> Chained:
+    """Join each thin document to its longest neighbour with room, the smallest document first, ties by IRI.
+
+    ``lengths`` int64 [d] in characters; ``thin`` bool [d]: may be joined while below the limit; ``neighbours``: rows of at
+    least those. A document without a neighbour that has room stays. Each triple of a thin document is looked at a bounded
+    number of times: what has joined it is at most as long as it may be itself.
+    """
+    size: list[int] = lengths.tolist()  # plain lists: what is looked at is one document's at a time
+    starts: list[int] = neighbours.ptr.tolist()
+    may_join: list[bool] = thin.tolist()
+    alive, home = bytearray(b"\1") * len(size), np.arange(len(size), dtype=np.int32)
+    blocks: dict[int, list[int]] = {}
+    open_ = np.flatnonzero(thin & (lengths < rules.thin_characters))
+    first: list[int] = np.sort(lengths[open_] << NUMBER_BITS | open_)[
+        ::-1
+    ].tolist()  # sorted once, by length and number
+    later: list[int] = []  # a heap of those that come on the way
+    while first or later:
+        turn = first.pop() if first and not (later and later[0] < first[-1]) else heapq.heappop(later)
+        length, document = turn >> NUMBER_BITS, turn & NUMBERS
+        if not alive[document] or size[document] != length:
+            continue
+        own = blocks.get(document) or [document]
+        near = [neighbours.val[starts[block] : starts[block + 1]] for block in own]
+        room = rules.limit_characters - length - len(SEPARATOR)
+        best, longest = -1, -1
+        for other in home[near[0] if len(near) == 1 else np.concatenate(near)].tolist():
+            reached = size[other]
+            if longest <= reached <= room and other != document and (reached > longest or other < best):
+                best, longest = other, reached
+        if best < 0:
+            continue
+        blocks.setdefault(best, [best]).extend(own)
+        blocks.pop(document, None)
+        size[best] += length + len(SEPARATOR)
+        alive[document] = False
+        home[own] = best
+        if may_join[best] and size[best] < rules.thin_characters:
+            heapq.heappush(later, size[best] << NUMBER_BITS | best)
+    return Chained(np.frombuffer(alive, np.bool_), blocks, home)
+
+
+def split(text: str, characters: int, overlap: int) -> list[tuple[int, int]]:
+    """Parts of a text as (start, end), of at most so many characters, which overlap by at most ``overlap`` (at most half of
+    these). A part ends, and the next one begins, between sentences where there is such a place, else between words."""
+    starts, parts, start = sentence_starts(text), list[tuple[int, int]](), 0
+    while len(text) - start > characters:
+        last = start + characters
+        middle = start + characters // 2 + 1
+        at = bisect_right(starts, last) - 1
+        end = (
+            starts[at] if at >= 0 and starts[at] >= middle else text.rfind(" ", middle - 1, last) + 1 or last
+        )
+        parts.append((start, end))
+        at = bisect_left(starts, end - overlap)
+        first = (
+            starts[at] if at < len(starts) and starts[at] < end else text.find(" ", end - overlap, end) + 1
+        )
+        start = first or end - overlap
+    return [*parts, (start, len(text))]
+
+
+def write_passages(setting: Setting, home: Ints, out: Path) -> int:
+    """Write the passages of all long texts, see `passages`; returns how many."""
+    return write_batches(out, "passages", passages(setting, home))
+
+
+def passages(setting: Setting, home: Ints) -> Iterator[pa.Table]:
+    """The passages of all long texts as tables, by document, entity and place in the data.
+
+    ``home`` int32 [n]: document of each node, -1 for none, of which there are no passages.
+    """
+    rows, parents = _texts(setting, home)
+    order = np.lexsort((rows, parents, home[parents]))
+    rows, parents = rows[order], parents[order]
+    for at in range(0, len(rows), BATCH):
+        yield _page(setting, home, rows[at : at + BATCH], parents[at : at + BATCH])
+
+
+def _texts(setting: Setting, home: Ints) -> tuple[Longs, Ints]:
+    """Rows of the long literals that become passages, and the entity that each describes: of a text about one entity alone
+    that entity, else whoever has the literal; of a satellite the entity that it belongs to."""
+    graph, rules, satellites = setting.graph, setting.method.documents, setting.satellites
+    table = graph.literal_table
+    wanted = numbers_of(graph, rules.passage_properties)
+    rows = np.flatnonzero(np.isin(table.column("property").to_numpy(), wanted))
+    length = pc.utf8_length(table.column("value").take(pa.array(rows))).to_numpy()
+    rows = rows[length >= rules.passage_from]
+    if not len(rows):
+        return rows, np.empty(0, np.int32)
+    holder = table.column("subject").to_numpy()[rows]
+    parents = np.where(setting.described[holder] >= 0, setting.described[holder], holder).astype(np.int32)
+    absorbed = satellites.absorbed[parents]
+    parents[absorbed] = satellites.parents.val[satellites.parents.ptr[parents[absorbed]]]
+    held = home[parents] >= 0
+    return rows[held], parents[held]
+
+
+def _page(setting: Setting, home: Ints, rows: Longs, parents: Ints) -> pa.Table:
+    graph, rules = setting.graph, setting.method.documents
+    columns = graph.literal_table.select(["subject", "property", "value"]).take(pa.array(rows))
+    values = clean_all(pl.Series(pl.from_arrow(columns.column("value"))))
+    entities, place = np.unique(parents, return_inverse=True)
+    heads = headings(setting, entities).to_list()
+    sources, properties = (columns.column(name).to_numpy() for name in ("subject", "property"))
+    about = rules.words.get(f"{REFERRING}i", "")
+
+    def parts() -> Iterator[tuple[int, int, int, str, str, int, int, str]]:
+        told = set[tuple[int, str]]()
+        facts = zip(
+            parents.tolist(), place.tolist(), sources.tolist(), properties.tolist(), values, strict=True
+        )
+        for entity, at, source, prop, value in facts:
+            if len(value) < rules.passage_from or (entity, value) in told or re.match(ADDRESS, value):
+                continue
+            told.add((entity, value))
+            key = setting.properties[prop]
+            label = about if entity == setting.described[source] else ""
+            label = label or rules.words.get(key) or capital(clean(graph.property_label(prop)) or key)
+            for start, end in split(value, rules.passage_characters, rules.passage_overlap):
+                text = f"{heads[at]}\n{label}: {value[start:end].rstrip()}"
+                yield int(home[entity]), entity, source, key, label, start, end, text
+
+    schema = SCHEMAS["passages"]
+    found = list(zip(*parts(), strict=True)) or [()] * len(schema)
+    return pa.table(
+        [pa.array(column, field.type) for column, field in zip(found, schema, strict=True)], schema
+    )
+
 
 PAGE = 8 * BATCH  # documents gathered from the chunks at once
 

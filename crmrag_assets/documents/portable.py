@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crmrag_assets.build.chunks import Hashes, ids_of
+from crmrag_assets.build.step import Hashes, ids_of
 from crmrag_query.artifacts.manifest import open_array
 from crmrag_query.documents.documents import SCHEMAS, open_table, write_whole
 from crmrag_query.errors import BuildError

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from crmrag_query.config.loading import Method
 from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Bytes, Ints, Longs, ranges, run_starts
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.tables import Ontology
+from crmrag_query.ontology.load import Ontology
 
 AnyInts = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

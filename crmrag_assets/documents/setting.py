@@ -21,7 +21,7 @@ from crmrag_query.dates import Interval, describe
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_EVENT, FLAG_LABELLED, Ints
 from crmrag_query.graph.graph import Graph, Timespan
 from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.tables import Ontology
+from crmrag_query.ontology.load import Ontology
 from crmrag_query.relationships.catalogue import (
     Catalogue,
     Path,
@@ -567,8 +567,7 @@ def describe_span(span: Timespan, lang: str) -> str:
 
 
 def _extent(begin: int | None, end: int | None, lang: str) -> str:
-    if (
-        begin is not None and end is not None and begin > end
-    ):  # as some sources have it: both are told as they stand
+    # as some sources have it: both are told as they stand
+    if begin is not None and end is not None and begin > end:
         return f"{describe(Interval(begin, None), lang)}, {describe(Interval(None, end), lang)}"
     return describe(Interval(begin, end), lang)

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.graph.arrays import Adjacency, Ints, Longs, places_in, ranges, run_starts
-from crmrag_query.ontology.tables import Ontology
+from crmrag_query.ontology.load import Ontology
 from crmrag_query.relationships.catalogue import (
     Catalogue,
     Path,
@@ -387,9 +387,8 @@ def informative(lines: Lines, rules: Rules, stated: Bools) -> Bools:
     turn = np.empty(len(order), np.int64)
     turn[order] = np.arange(len(order)) - first
     kept = np.ones(len(lines.doc), bool)
-    open_ = np.bincount(
-        lines.line[~stated], minlength=len(kept)
-    )  # matches of a line that nothing above states
+    # matches of a line that nothing above states
+    open_ = np.bincount(lines.line[~stated], minlength=len(kept))
     turn_of_pair = turn[lines.line[match]]
     sequence = np.argsort(turn_of_pair, kind="stable")  # keeps the pairs of a match together
     by, match, turn_of_pair = by[sequence], match[sequence], turn_of_pair[sequence]

@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crmrag_query.graph.arrays import (
-    RDF_TYPE,
     Ints,
     Longs,
     Rows,
@@ -27,6 +26,7 @@ from crmrag_query.graph.arrays import (
     run_starts,
     sorted_rows,
 )
+from crmrag_query.syntax import RDF_TYPE
 
 WORDS = ["s", "p", "o"]  # read as numbers of words, as the files hold them
 Mask = npt.NDArray[np.bool_]

@@ -14,7 +14,7 @@ from crmrag_assets.graph.core import Core, among
 from crmrag_query.config.build import Names
 from crmrag_query.graph.arrays import Bytes, Ints
 from crmrag_query.ontology import Normalised, Ontology, normalise_class, normalise_property
-from crmrag_query.ontology.rows import Kind, as_words, local_name
+from crmrag_query.ontology.load import Kind, as_words, local_name
 
 ENGLISH = "en"
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

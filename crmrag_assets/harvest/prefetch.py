@@ -12,8 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from crmrag_assets.build.chunks import buckets_of
-from crmrag_assets.harvest.entities import without_schema
+from crmrag_assets.build.step import buckets_of
 from crmrag_assets.harvest.report import (
     LEFT_OUT,
     MERGED,
@@ -24,7 +23,7 @@ from crmrag_assets.harvest.report import (
     gathered_as_dict,
     traffic_from,
 )
-from crmrag_assets.harvest.source import Counted, Discovery, Source
+from crmrag_assets.harvest.source import Counted, Discovery, Source, without_schema
 from crmrag_assets.harvest.triples import distinct_sorted, to_table, write_triples
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.config.loading import Method

@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 import pyoxigraph as ox
 
 IRI, LITERAL = 0, 1  # values of the column `kind`
-RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 SKOLEM = "urn:skolem:"
 _CODES = pa.dictionary(pa.int32(), pa.utf8())

@@ -30,6 +30,8 @@ from crmrag_query.retrieval.encoder import (
     MODEL,
     SETTINGS,
     TOKENIZER,
+    VECTOR_OF_TEXT,
+    VECTORS_OF_TOKENS,
     EmbeddingApi,
     EncoderSettings,
     OnnxEncoder,
@@ -415,7 +417,7 @@ class LiteLLMEncoder:
             return self.api.encode(texts)
 
 
-WRITER_VERSION = 1
+WRITER_VERSION = 2
 OPSET = 17
 PARITY = 1e-5  # largest difference of the cosine from 1 between exported and original model
 PROBES = (
@@ -539,7 +541,7 @@ def require_alike(encoder: SentenceTransformerEncoder, opened: TextEncoder, text
 
 def export_model(model: Any, path: Path) -> None:
     """The whole pipeline of a SentenceTransformer as one ONNX graph, batch and length left open; made on the CPU, so that a
-    GPU gives the same bytes."""
+    GPU gives the same bytes. It gives the vector of a text and, where the model has them, those of its tokens."""
     import torch
 
     class Pipeline(torch.nn.Module):  # type: ignore[misc]
@@ -547,9 +549,9 @@ def export_model(model: Any, path: Path) -> None:
             super().__init__()
             self.pipeline = model
 
-        def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-            vector: torch.Tensor = self.pipeline(dict(zip(INPUTS, inputs, strict=True)))["sentence_embedding"]
-            return vector
+        def forward(self, *inputs: torch.Tensor) -> list[torch.Tensor]:
+            found = self.pipeline(dict(zip(INPUTS, inputs, strict=True)))
+            return [found[name] for name in outputs]
 
     # Two lengths, so that neither is taken for a constant.
     ids = torch.tensor([[4, 5, 6, 7, 0], [4, 5, 6, 7, 8]])
@@ -559,14 +561,16 @@ def export_model(model: Any, path: Path) -> None:
     model.cpu()
     with warnings.catch_warnings(), torch.inference_mode():
         warnings.simplefilter("ignore")
+        given = model(dict(zip(INPUTS, (ids, mask), strict=True)))
+        outputs = [name for name in (VECTOR_OF_TEXT, VECTORS_OF_TOKENS) if name in given]
         torch.onnx.export(
             Pipeline().eval(),  # the exporter gives this mode back to all that is inside
             (ids, mask),
             str(path),
             input_names=list(INPUTS),
-            output_names=["sentence_embedding"],
-            dynamic_axes={name: {0: "texts", 1: "tokens"} for name in INPUTS}
-            | {"sentence_embedding": {0: "texts"}},
+            output_names=outputs,
+            dynamic_axes={name: {0: "texts", 1: "tokens"} for name in (*INPUTS, *outputs[1:])}
+            | {VECTOR_OF_TEXT: {0: "texts"}},
             opset_version=OPSET,
             dynamo=False,  # the newer exporter needs onnxscript and writes source paths into the file
         )

@@ -35,7 +35,7 @@ from crmrag_query.linking import (
     sound,
     words_at,
 )
-from crmrag_query.ontology.tables import Ontology
+from crmrag_query.ontology.load import Ontology
 from crmrag_query.text import tokens_of, words
 
 Hashes = npt.NDArray[np.uint64]

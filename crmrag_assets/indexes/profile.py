@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from crmrag_assets.profile.ground import Bools, Ground
 from crmrag_assets.profile.kinds import (
+    Bools,
+    Ground,
     Modelling,
     profile_classes,
     profile_properties,
@@ -26,7 +27,7 @@ from crmrag_query.config.loading import Method
 from crmrag_query.graph.arrays import FLAG_LABELLED, open_table
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import CategoryMap
-from crmrag_query.ontology.tables import Ontology
+from crmrag_query.ontology.load import Ontology
 from crmrag_query.plans.profile import PROFILE, READABLE, SCHEMA_VERSION, Content
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.retrieval.aggregation import DateIndex

@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import Published, confirmed_at
+from crmrag_query.config.build import Rebuild
 from crmrag_query.config.datasets import DatasetConfig, parse_dataset, read_entries
 from crmrag_query.config.operations import Operations, load_operations
 from crmrag_query.config.reading import datasets_file
@@ -120,3 +122,32 @@ def rows(ages: Iterable[Age]) -> list[dict[str, str]]:
         }
         for one in sorted(ages, key=lambda one: (one.fresh, -one.hours, one.dataset))
     ]
+
+
+DAY = timedelta(days=1)
+
+
+def opening(rebuild: Rebuild, now: datetime) -> datetime:
+    """When the hours began that ``now`` lies in, or when they begin next; ``now`` is an instant, of whatever zone.
+
+    Without hours it is the beginning of the day.
+    """
+    here = now.astimezone(ZoneInfo(rebuild.timezone))
+    begin, end = _ends(rebuild)
+    today = datetime.combine(here.date(), begin, here.tzinfo)
+    if begin > end and here.time() < end:  # they began the evening before
+        return today - DAY
+    over = begin < end <= here.time()
+    return today + DAY if over else today
+
+
+def is_open(rebuild: Rebuild, now: datetime) -> bool:
+    """Whether vectors may be made at this instant."""
+    return opening(rebuild, now) <= now
+
+
+def _ends(rebuild: Rebuild) -> tuple[time, time]:
+    if not rebuild.embed_hours:
+        return time(0), time(0)
+    first, last = (time.fromisoformat(part) for part in rebuild.embed_hours.split("-"))
+    return first, last

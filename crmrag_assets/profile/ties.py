@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_assets.profile.ground import EXAMPLES, TOP, Bools, Ground, by_category, distinct, grouped, most
+from crmrag_assets.profile.kinds import EXAMPLES, TOP, Bools, Ground, by_category, distinct, grouped, most
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.profile import ExamplePair, PathProfile, RelationshipProfile

@@ -2,13 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 from crmrag_assets.build.step import BuildContext
-from crmrag_assets.quality import graph, indexes, release, source
-from crmrag_assets.quality.finding import BuildCheck
+from crmrag_assets.build.store import Published
+from crmrag_assets.quality import graph, indexes, partitions
+from crmrag_assets.quality.finding import SHOWN, BuildCheck
 from crmrag_assets.quality.shapes.validate import shapes_hold
-from crmrag_query.verify.check import Check, Finding, Weight
+from crmrag_query.artifacts.places import EVALUATION, PIPELINE, evaluations_folder, find_release
+from crmrag_query.errors import ReleaseError
+from crmrag_query.evaluation.report import BEFORE_JSON, CONFIDENCE, interval
+from crmrag_query.verify.check import Check, Finding, Row, Weight
+from crmrag_query.verify.run import ALL, verify_folder
+
+
+def manifest_verifies(context: BuildContext) -> Finding:
+    """Every file of the release is what its manifest pins. If not, go back to the previous release (`crmrag rollback NAME`),
+    have the disk checked and build again.
+    """
+    try:
+        folder = find_release(context.name, context.data)
+        built = Published.read(context.store.root)
+        # Whether the artifacts of what a build publishes fit each other it has looked at, and these are the same bytes.
+        seen = built is not None and built.release == folder.name
+        report = verify_folder(folder, checks=() if seen else ALL)
+    except ReleaseError as error:
+        return Finding(False, error.what, {"files": 0, "looked_at": 0, "faults": 1}, remedy=error.remedy)
+    says = f"Release {report.release} is what was built, and its parts fit each other."
+    if not report.holds:
+        says = f"Release {report.release} cannot be trusted: {'; '.join(report.faults)}."
+    counts: dict[str, int | float | str] = {
+        "release": report.release,
+        "files": report.found[0][1].looked,
+        "looked_at": sum(finding.looked for _, finding in report.found),
+        "faults": len(report.faults),
+    }
+    rows: list[Row] = [
+        {
+            "check": check.name,
+            "looked at": finding.looked,
+            "of": check.of,
+            "state": "skipped" if finding.skipped else "ok" if finding.holds else "faulty",
+        }
+        for check, finding in report.found
+    ]
+    remedy = f"Go back (crmrag rollback {context.name}) and build again: crmrag build {context.name}."
+    return Finding(report.holds, says, counts, {"checks": rows}, remedy)
+
+
+def retrieval_is_as_good(context: BuildContext) -> Finding:
+    """Questions with known answers are retrieved for no worse than by the release evaluated before, by more than chance. If
+    they are, the evaluation's report tells which; `crmrag rollback NAME` goes back.
+    """
+    config, folder = context.method.evaluation, evaluations_folder(context.data, context.name)
+    now, before = _stored(folder / EVALUATION), _stored(folder / BEFORE_JSON)
+    own, old = _scores(now, config.overall), _scores(before, config.overall)
+    score = sum(own.values()) / len(own) if own else 0.0
+    counts: dict[str, int | float | str] = {"questions": len(own), "score": round(score, 6), "change": 0.0}
+    if now is None or before is None:
+        if now is not None:
+            why = "no other release was evaluated before"
+        elif context.config.questions:
+            why = f"nothing was evaluated yet (crmrag evaluate {context.name})"
+        else:
+            why = f"datasets.yaml declares no questions for '{context.name}' (add `questions: FILE`)"
+        return Finding(True, f"Not compared: {why}.", counts)
+    both = [id for id in own if id in old and now["asked"].get(id) == before["asked"].get(id)]
+    gaps = {id: own[id] - old[id] for id in both}
+    if not gaps:
+        says = f"Not compared: release {before['release']} was asked none of these questions."
+        return Finding(True, says, counts)
+    change = interval(list(gaps.values()))
+    worst = sorted((id for id in both if gaps[id] < 0), key=lambda id: gaps[id])
+    rows: list[Row] = [
+        {"question": now["asked"][id], "before": f"{old[id]:.3f}", "now": f"{own[id]:.3f}"}
+        for id in worst[:SHOWN]
+    ]
+    says = (
+        f"{config.overall} changed by {change.mean:+.3f} since release {before['release']} over {len(both)} questions "
+        f"({CONFIDENCE:.0%} interval {change.low:+.3f} to {change.high:+.3f})."
+    )
+    remedy = (
+        f"See {folder / 'evaluation.md'} for the questions that became worse, and crmrag diff {context.name} for what "
+        f"changed; crmrag rollback {context.name} goes back."
+    )
+    counts["change"] = round(change.mean, 6)
+    return Finding(change.high >= 0, says, counts, {"became_worse": rows}, remedy)
+
+
+def _stored(path: Path) -> dict[str, Any] | None:
+    """An evaluation as it was written; None where there is none, or none that can be read."""
+    try:
+        found = json.loads(path.read_bytes())
+        return found if PIPELINE in found["retrieval"] else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _scores(evaluation: Mapping[str, Any] | None, measure: str) -> Mapping[str, float]:
+    found: Mapping[str, float] = evaluation["retrieval"][PIPELINE].get(measure, {}) if evaluation else {}
+    return found
 
 
 def _check(of: str, weight: Weight, look: Callable[[BuildContext], Finding]) -> BuildCheck:
@@ -17,9 +113,9 @@ def _check(of: str, weight: Weight, look: Callable[[BuildContext], Finding]) -> 
 
 
 CHECKS = (
-    _check("harvest_report", "warns", source.harvest_is_whole),
-    _check("harvest_report", "warns", source.few_lines_are_broken),
-    _check("harvest_report", "blocks", source.chunks_are_readable),
+    _check("harvest_report", "warns", graph.harvest_is_whole),
+    _check("harvest_report", "warns", graph.few_lines_are_broken),
+    _check("harvest_report", "blocks", graph.chunks_are_readable),
     _check("graph", "blocks", graph.no_triple_lost),
     _check("graph", "blocks", graph.has_entities),
     _check("graph", "blocks", graph.not_much_is_gone),
@@ -37,6 +133,7 @@ CHECKS = (
     _check("faiss_index", "warns", indexes.vectors_have_not_drifted),
     _check("faiss_index", "blocks", indexes.dense_covers_documents),
     _check("faiss_index", "blocks", indexes.dense_finds_the_nearest),
-    _check("release", "fails", release.manifest_verifies),
-    _check("evaluation", "warns", release.retrieval_is_as_good),
+    _check("graph_partitions", "blocks", partitions.parts_within_limit),
+    _check("release", "fails", manifest_verifies),
+    _check("evaluation", "warns", retrieval_is_as_good),
 )

@@ -18,7 +18,7 @@ from crmrag_query.artifacts.files import canonical_json, write_text
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.artifacts.places import CURRENT, PREVIOUS, dataset_folder, pointer
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config import config_hash
+from crmrag_query.config.loading import config_hash
 from crmrag_query.errors import BuildError, CrmRagError, ReleaseError
 from crmrag_query.verify.check import Check, Finding
 from crmrag_query.version import __version__

@@ -27,8 +27,7 @@ from crmrag_query.plans.kinds import Kinds
 from crmrag_query.plans.profile import Coverage, Profile
 from crmrag_query.retrieval.dense import ROUNDING, DenseIndex, Floats
 from crmrag_query.retrieval.sparse import SparseIndex
-from crmrag_query.verify.arrays import blocks
-from crmrag_query.verify.check import Finding, Row, collected
+from crmrag_query.verify.check import Finding, Row, blocks, collected
 from crmrag_query.verify.dense import UNIT, covered, lengths
 
 SEED = 20120109

@@ -54,6 +54,9 @@ from crmrag_query.verify.run import check_references
 
 # Artifact -> its folder in a release; "" for files at the release's root.
 PLACES = {
+    "page_images": "pages",
+    "page_extractions": "page_extractions",
+    "page_candidates": "page_candidates",
     "graph": "graph",
     "edges": "edges",
     "triples_index": "triples_index",
@@ -63,9 +66,13 @@ PLACES = {
     "communities": "communities",
     "community_summaries": "community_summaries",
     "community_index": "community_index",
+    "graph_partitions": "graph_partitions",
+    "partition_edges": "partition_edges",
+    "alignment_model": "alignment_model",
     "encoder": "encoder",
     "embeddings": "embeddings",
     "faiss_index": "dense",
+    "token_vectors": "token_vectors",
     "bm25_index": "sparse",
     "aggregation_index": "aggregation",
     "date_index": "dates",
@@ -201,7 +208,10 @@ def publish(
     return final
 
 
-OF_VECTORS = ("embeddings/", "dense/", "community_index/", "validation_report.json")
+OF_VECTORS = (
+    "embeddings/", "dense/", "community_index/", "graph_partitions/", "partition_edges/", "alignment_model/",
+    "validation_report.json",
+)  # fmt: skip
 """What differs between releases that differ only in how many documents have vectors."""
 
 
@@ -315,9 +325,8 @@ def require_consistent(context: BuildContext, folder: Path) -> None:
         shown.append(f"  and {len(report.faults) - SHOWN:,} more")
     text = "\n".join(report.faults)
     places = {artifact: f"{place}/" for artifact, place in PLACES.items() if place} | ROOT_FILES
-    named = [artifact for artifact, file in places.items() if f" {file}" in text] or [
-        "release"
-    ]  # its manifest
+    # its manifest
+    named = [artifact for artifact, file in places.items() if f" {file}" in text] or ["release"]
     remove = " ".join(shlex.quote(str(context.folder(artifact))) for artifact in named)
     faults = "\n".join(shown)
     raise BuildError(

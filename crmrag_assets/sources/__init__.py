@@ -27,12 +27,13 @@ def source_for(
     work: Path | None = None,
     refreshed: str = "",
     turns: Mapping[str, Turns] = MappingProxyType({}),
+    made: Mapping[str, Path] = MappingProxyType({}),
 ) -> Source:
     """The source that a data set declares, or its several ones as one; ConfigError for an entry that matches no file.
 
     ``root``: where relative paths start, in place of the configuration's. Where a server is asked, ``work`` is the data
     set's working folder, ``refreshed`` the time at which it was last to be asked again ("" for never), and ``turns`` tells,
-    by server, when.
+    by server, when. ``made``: folders of the artifacts that are made before sources are read.
     """
     rooted = config if root is None else config.model_copy(update={"root": root})
     if work is None and rooted.asks:
@@ -41,7 +42,7 @@ def source_for(
 
     def opened(one: SourceEntry, work: Path) -> Source:
         own = turns.get(one.config.server())
-        opening = Opening(chosen, rooted.paths_of(one), rooted.root, work, refreshed, own)
+        opening = Opening(chosen, rooted.paths_of(one), rooted.root, work, refreshed, own, made)
         source = kind_of(one.kind).open(one.config, opening)
         return replace(source, by_file=True) if one.by_file and isinstance(source, FileSource) else source
 

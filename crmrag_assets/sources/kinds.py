@@ -4,8 +4,8 @@ another package's is its entry point ``crmrag.sources``. What ours let declare s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -25,7 +25,8 @@ class Opening:
 
     ``paths``: the files that it names, sorted; ``root``: the folder that their names are shown relative to; ``work``: a
     folder that keeps what helps later reading; ``refreshed``: when it was last to be asked again (ISO), "" for never;
-    ``turns``: at which its server is asked.
+    ``turns``: at which its server is asked; ``made``: folders of the artifacts that are made before sources are
+    read, by name.
     """
 
     method: Method
@@ -34,6 +35,7 @@ class Opening:
     work: Path = Path()
     refreshed: str = ""
     turns: Turns | None = None
+    made: Mapping[str, Path] = field(default_factory=dict)
 
 
 def nothing_wrong(config: Any, opening: Opening) -> Iterator[str]:

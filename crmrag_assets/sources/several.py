@@ -15,9 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from crmrag_assets.build.chunks import all_buckets, chunk_bits
-from crmrag_assets.build.step import Progress
-from crmrag_assets.harvest.entities import without_schema
+from crmrag_assets.build.step import Progress, all_buckets, chunk_bits
 from crmrag_assets.harvest.report import (
     FAULTS_KEPT,
     REPEATED,
@@ -37,12 +35,13 @@ from crmrag_assets.harvest.source import (
     Fetched,
     Foreseen,
     Source,
+    without_schema,
 )
-from crmrag_assets.harvest.triples import COLUMNS, IRI, NO_COLUMNS, RDF_TYPE, distinct_sorted
+from crmrag_assets.harvest.triples import COLUMNS, IRI, NO_COLUMNS, distinct_sorted
 from crmrag_query.artifacts.files import bucket_of, canonical_json, write_text
-from crmrag_query.config import config_hash
-from crmrag_query.config.loading import Method
+from crmrag_query.config.loading import Method, config_hash
 from crmrag_query.config.sources import SourceEntry
+from crmrag_query.syntax import RDF_TYPE
 
 ROWS = 200_000  # triples that are looked at together, about
 WRITER = 1  # raised when what is kept of a source that is asked would be read otherwise

@@ -11,17 +11,16 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from crmrag_assets.build.chunks import all_buckets, chunk_bits
-from crmrag_assets.build.step import Progress
-from crmrag_assets.harvest.entities import without_schema
+from crmrag_assets.build.step import Progress, all_buckets, chunk_bits
 from crmrag_assets.harvest.report import FileRead, Tally
-from crmrag_assets.harvest.source import Counted, Discovery, Fetched
+from crmrag_assets.harvest.source import Counted, Discovery, Fetched, without_schema
 from crmrag_assets.harvest.spool import ROWS, SpoolWriter, read_buckets, read_coded
-from crmrag_assets.harvest.triples import RDF_TYPE, distinct_sorted
+from crmrag_assets.harvest.triples import distinct_sorted
 from crmrag_query.artifacts.files import BUCKETS, sha256_file
 from crmrag_query.config.loading import Method
 from crmrag_query.config.sources import graph_of_file
 from crmrag_query.errors import SourceError
+from crmrag_query.syntax import RDF_TYPE
 
 # What sources that are no RDF are stated with.
 TYPE, LABEL = ox.NamedNode(RDF_TYPE), ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")

@@ -95,7 +95,7 @@ def write_community_summaries(context: BuildContext, folder: Path, chunk: str | 
     Replies are kept by what was asked: only communities whose members' texts changed are written again. What a model fails at
     is counted, and told as without one; so is what is left because `model_calls` allows no more.
     """
-    from crmrag_assets.communities.gather import gather
+    from crmrag_assets.communities.summarise import gather
 
     communities, documents = Communities.open(context.folder("communities")), documents_of(context)
     dates, told = DateIndex.open(context.folder("date_index")), context.method.communities.told

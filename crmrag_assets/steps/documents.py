@@ -77,6 +77,9 @@ def write_all(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     return counts | {"histograms": {"absorbed_satellites": absorbed}}
 
 
+FEW = 50_000  # documents, up to which each becomes a file unless told otherwise: half a million files take minutes
+
+
 def markdown_inputs(context: BuildContext, chunk: str | None) -> Inputs:
     return contents(context, "documents") | {"wanted": str(context.config.write_markdown)}
 
@@ -84,11 +87,12 @@ def markdown_inputs(context: BuildContext, chunk: str | None) -> Inputs:
 def write_files(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """The documents as Markdown files, one for each.
 
-    For people who want to see what is said of an entity; nothing else reads them. `write_markdown: false` leaves them out.
+    For people who want to see what is said of an entity; nothing else reads them. `write_markdown: false` leaves them out;
+    more than 50,000 are written with `write_markdown: true` alone.
     """
-    if not context.config.write_markdown:
+    documents, wanted = documents_of(context), context.config.write_markdown
+    if wanted is False or (wanted is None and documents.count > FEW):
         return {"documents": 0}
-    documents = documents_of(context)
     samples = [
         {"document": documents.label(number), "text": documents.text(number)[:SHOWN_CHARACTERS]}
         for number in range(min(SHOWN, documents.count))

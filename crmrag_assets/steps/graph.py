@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, chunks_of, contents
-from crmrag_assets.graph.build import build_graph
-from crmrag_assets.graph.edges import write_edges, write_triples_index
+from crmrag_assets.graph.build import build_graph, write_edges, write_triples_index
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.opened import graph_of, prefetched
 

@@ -10,14 +10,29 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
-from crmrag_assets.build.chunks import buckets_of
 from crmrag_assets.build.locks import asking_api
-from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, always, bits_of, chunks_of, contents
+from crmrag_assets.build.step import (
+    BuildContext,
+    Inputs,
+    Stats,
+    Step,
+    always,
+    bits_of,
+    buckets_of,
+    chunks_of,
+    contents,
+)
 from crmrag_assets.build.store import data_version
 from crmrag_assets.build.workers import side_by_side, workers_of
-from crmrag_assets.indexes.aggregation import AggregationSettings, MatchFiles, write_aggregation
-from crmrag_assets.indexes.dates import time_relationships, write_dates
+from crmrag_assets.indexes.aggregation import (
+    AggregationSettings,
+    MatchFiles,
+    time_relationships,
+    write_aggregation,
+    write_dates,
+)
 from crmrag_assets.indexes.dense import write_dense
 from crmrag_assets.indexes.embed import (
     Embedded,
@@ -26,14 +41,15 @@ from crmrag_assets.indexes.embed import (
     key_of,
     open_embedded,
     pending,
+    shares_of,
     write_embedded,
 )
 from crmrag_assets.indexes.encoder import export_encoder
-from crmrag_assets.indexes.importance import shares_of
 from crmrag_assets.indexes.lexicon import write_lexicon
 from crmrag_assets.indexes.names import names_of, write_names
 from crmrag_assets.indexes.profile import Part, count_ties, make_profile, write_profile
 from crmrag_assets.indexes.sparse import KnownCounts, count_new_terms, postings_of, write_sparse
+from crmrag_assets.indexes.token_vectors import BEGINNING, write_token_vectors
 from crmrag_assets.opened import (
     catalogue_of,
     documents_of,
@@ -48,13 +64,14 @@ from crmrag_assets.opened import (
 )
 from crmrag_assets.profile.ties import TieCounts
 from crmrag_assets.release.publish import link_file
-from crmrag_query.config import config_hash
+from crmrag_query.config.loading import config_hash
 from crmrag_query.errors import BuildError
 from crmrag_query.linking import stop_words
 from crmrag_query.ontology.categories import Category, CategoryMap
 from crmrag_query.plans.world import World
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.retrieval.aggregation import DATED_BY, DateIndex
+from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.version import __version__
 
 
@@ -98,7 +115,7 @@ def caches_of(context: BuildContext, chunk: str) -> list[Path]:
     Chunks that lie within it have a cache only where there were more. Those that it lies within may also be of other
     documents now; they count while it has nothing in a cache of its own.
     """
-    own = _cache(context, chunk)
+    own = cache_of(context, chunk)
     first = int(chunk, 16)
     within = [number for number in buckets_of(chunk, bits_of(context)) if number != first]
     begun = own.exists() and own.stat().st_size > 0
@@ -107,7 +124,8 @@ def caches_of(context: BuildContext, chunk: str) -> list[Path]:
     return [own, *(path for path in paths if path.exists())]
 
 
-def _cache(context: BuildContext, name: str) -> Path:
+def cache_of(context: BuildContext, name: str) -> Path:
+    """The file in which vectors of the data set's encoder are kept."""
     return context.data / "cache" / "embeddings" / encoder_of(context).key / f"{name}.bin"
 
 
@@ -127,7 +145,7 @@ def themes_with_vectors(context: BuildContext) -> npt.NDArray[np.bool_]:
 
 def new_themes(context: BuildContext, themes: Sequence[str]) -> tuple[VectorCache, dict[bytes, str]]:
     """The cache of themes' vectors, and by key those of ``themes`` that have none."""
-    known = VectorCache.open(_cache(context, "themes"), encoder_of(context).dimension)
+    known = VectorCache.open(cache_of(context, "themes"), encoder_of(context).dimension)
     keyed = {key_of(theme): theme for theme in themes}
     return known, {key: theme for key, theme in keyed.items() if key not in known.vectors}
 
@@ -275,6 +293,24 @@ def write_dense_index(context: BuildContext, folder: Path, chunk: str | None) ->
     return dict(write_dense(chunks, folder, dimension, codes_from, texts, count))
 
 
+def has_token_vectors(context: BuildContext) -> bool:
+    """They are made once all documents have vectors."""
+    return context.config.token_vectors and context.share == 100
+
+
+def write_vectors_of_tokens(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """Late interaction: of each document's beginning the 16 most telling tokens as they mean there, 64 bytes each.
+
+    Read at question time by the mode `walker`. Made for a data set that asks for it, `token_vectors: true`, by an encoder
+    that tells tokens apart: a local model with an ONNX form.
+    """
+    encoder, documents = QueryEncoder.open(context.folder("encoder")), documents_of(context)
+    beginnings = pc.utf8_slice_codeunits(documents.table.column("text"), 0, BEGINNING).to_pylist()
+    return write_token_vectors(
+        beginnings, encoder.of_tokens, encoder.settings.document_prefix, folder, context.progress.advance
+    )
+
+
 def write_sparse_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """Sparse retrieval: BM25 over documents and passages with the scores of rank-bm25's Okapi, memory-mapped.
 
@@ -383,7 +419,7 @@ def _ties(context: BuildContext, part: Part) -> TieCounts:
     )
 
 
-ENCODER = Step("encoder", 2, write_encoder, inputs=encoder_inputs)
+ENCODER = Step("encoder", 3, write_encoder, inputs=encoder_inputs)
 EMBEDDINGS = Step(
     "embeddings", 2, write_embeddings,
     # Of the themes it reads how much is to be encoded of them later, which the ceiling is for as well.
@@ -394,6 +430,9 @@ FAISS_INDEX = Step(
     "faiss_index", 3, write_dense_index, needs=("documents", "embeddings"), inputs=dense_inputs,
     parts=("dense.codes_from",), wanted=has_vectors,
 )  # fmt: skip
+TOKEN_VECTORS = Step(
+    "token_vectors", 1, write_vectors_of_tokens, needs=("documents", "encoder"), wanted=has_token_vectors
+)
 BM25_INDEX = Step("bm25_index", 1, write_sparse_index, needs=("documents",), parts=("sparse",), apart=always)
 DATE_INDEX = Step(
     "date_index", 1, write_date_index, needs=("graph",), parts=("ontology",), inputs=dates_inputs, apart=always
@@ -418,5 +457,5 @@ AGGREGATION_INDEX = Step(
     parts=("pagerank", "aggregation", "relationships"), apart=always,
 )  # fmt: skip
 STEPS = (
-    ENCODER, EMBEDDINGS, FAISS_INDEX, BM25_INDEX, AGGREGATION_INDEX, DATE_INDEX, NAME_INDEX, LEXICON, PROFILE,
+    ENCODER, EMBEDDINGS, FAISS_INDEX, TOKEN_VECTORS, BM25_INDEX, AGGREGATION_INDEX, DATE_INDEX, NAME_INDEX, LEXICON, PROFILE,
 )  # fmt: skip

@@ -24,11 +24,30 @@ from crmrag_assets.build.step import (
     version_of,
 )
 from crmrag_assets.build.workers import Processes, processes, side_by_side, workers_of
-from crmrag_assets.steps import communities, documents, graph, indexes, release, source
+from crmrag_assets.steps import (
+    communities,
+    documents,
+    graph,
+    graph_partitions,
+    indexes,
+    pages,
+    release,
+    source,
+)
 
 STEPS: Mapping[str, Step] = {
     step.artifact: step
-    for steps in (source.STEPS, graph.STEPS, documents.STEPS, indexes.STEPS, communities.STEPS, release.STEPS)
+    for steps in (
+        pages.STEPS,
+        (pages.PAGE_CANDIDATES,),
+        source.STEPS,
+        graph.STEPS,
+        documents.STEPS,
+        indexes.STEPS,
+        communities.STEPS,
+        graph_partitions.STEPS,
+        release.STEPS,
+    )
     for step in steps
 }
 

@@ -39,14 +39,17 @@ from crmrag_assets.sources.several import Several
 from crmrag_assets.steps.communities import STEPS as COMMUNITY_STEPS
 from crmrag_assets.steps.documents import STEPS as DOCUMENT_STEPS
 from crmrag_assets.steps.graph import STEPS as GRAPH_STEPS
+from crmrag_assets.steps.graph_partitions import STEPS as PARTITION_STEPS
 from crmrag_assets.steps.indexes import STEPS as INDEX_STEPS
+from crmrag_assets.steps.pages import PAGE_CANDIDATES, page_counts
+from crmrag_assets.steps.pages import STEPS as PAGE_STEPS
 from crmrag_assets.steps.source import ENTITIES, PREFETCH, described, is_source, source_of
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest
-from crmrag_query.artifacts.release import CONFIG
-from crmrag_query.config import config_hash
+from crmrag_query.artifacts.places import release_ids
+from crmrag_query.artifacts.release import CONFIG, Opener, open_release
 from crmrag_query.config.datasets import OPERATIONAL
-from crmrag_query.config.loading import UNRELEASED
+from crmrag_query.config.loading import UNRELEASED, config_hash
 from crmrag_query.graph.arrays import FLAG_ENTITY
 
 REPORT_JSON, REPORT_MARKDOWN = "validation_report.json", "validation_report.md"
@@ -139,6 +142,7 @@ def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest
             "passages": documents.passages.num_rows,
             "encoded": int(with_vectors(context).sum()),
             "chunks": len(chunks_of(context)),
+            **page_counts(context, graph),
         },
         config=config
         | {
@@ -204,6 +208,32 @@ def provenance_of(context: BuildContext, release: str) -> dict[str, Any]:
     }
 
 
+def published_in_postgres(context: BuildContext) -> bool:
+    return context.config.postgres and context.sample is None
+
+
+def write_postgres_graph(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """What is searched of the release, in PostgreSQL too: entities, triples, communities, passages, names.
+
+    Beside what is there of releases before, which go as they go on disk; in one transaction, at whose end it is switched to.
+    Read by the search store `postgres`, and by whoever knows SQL. `postgres: true` of a data set asks for it.
+    """
+    manifest = read_manifest(context.folder("release"))
+    (folder / "postgres_graph.json").write_text(canonical_json({"release": manifest.id}), encoding="utf-8")
+    return {"release": manifest.id}
+
+
+def publish_in_postgres(context: BuildContext) -> None:
+    """Publish the release in the database; writes nothing where it is there."""
+    if published_in_postgres(context):
+        from crmrag_assets.release import postgres
+
+        release = open_release(context.name, context.data, Opener.here())
+        with postgres.connected() as connection:
+            kept = release_ids(context.data, context.name)
+            postgres.publish(connection, release, kept, progress=context.progress)
+
+
 METHOD = Step("method", 1, write_method, inputs=method_inputs)
 VALIDATION_REPORT = Step(
     "validation_report", 2, write_report, inputs=report_inputs, parts=("chaining", "relationships", "ontology"),
@@ -213,8 +243,12 @@ RELEASE = Step(
     "release", 2, write_manifest, inputs=release_inputs, after=publish_release,
     needs=(*(artifact for artifact in PLACES if artifact != METHOD.artifact), "harvest_report"),
 )  # fmt: skip
-STEPS = (VALIDATION_REPORT, RELEASE)
+POSTGRES_GRAPH = Step(
+    "postgres_graph", 1, write_postgres_graph, needs=("release",), wanted=published_in_postgres, after=publish_in_postgres
+)  # fmt: skip
+STEPS = (VALIDATION_REPORT, RELEASE, POSTGRES_GRAPH)
 PINNED_STEPS = (
-    ENTITIES, PREFETCH, *GRAPH_STEPS, *DOCUMENT_STEPS, *INDEX_STEPS, *COMMUNITY_STEPS, VALIDATION_REPORT,
-    METHOD,
+    *PAGE_STEPS, PAGE_CANDIDATES, ENTITIES, PREFETCH, *GRAPH_STEPS, *DOCUMENT_STEPS, *INDEX_STEPS, *COMMUNITY_STEPS,
+    *PARTITION_STEPS,
+    VALIDATION_REPORT, METHOD,
 )  # fmt: skip

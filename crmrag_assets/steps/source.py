@@ -16,21 +16,45 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from crmrag_assets.build.chunks import buckets_of, chunk_bits, chunk_keys
 from crmrag_assets.build.context import base_of
 from crmrag_assets.build.locks import asking_servers, dataset_lock, server_turns
-from crmrag_assets.build.step import BuildContext, Inputs, Progress, Stats, Step, bits_of, chunks_of, run_step
+from crmrag_assets.build.step import (
+    BuildContext,
+    Inputs,
+    Progress,
+    Stats,
+    Step,
+    bits_of,
+    buckets_of,
+    chunk_bits,
+    chunk_keys,
+    chunks_of,
+    run_step,
+)
 from crmrag_assets.build.store import data_version
-from crmrag_assets.harvest.entities import without_schema
 from crmrag_assets.harvest.prefetch import Account, ChunkReport, as_dict, prefetch_chunk, write_prefetch
 from crmrag_assets.harvest.report import HARVEST_JSON, HARVEST_MARKDOWN, Gathered, traffic_stats
-from crmrag_assets.harvest.source import DISCOVERY, FAN_IN, Connected, Counted, Discovery, Fetched, Source
-from crmrag_assets.harvest.triples import IRI, RDF_TYPE, distinct_sorted
+from crmrag_assets.harvest.source import (
+    DISCOVERY,
+    FAN_IN,
+    Connected,
+    Counted,
+    Discovery,
+    Fetched,
+    Source,
+    without_schema,
+)
+from crmrag_assets.harvest.triples import IRI, distinct_sorted
 from crmrag_assets.release.report import harvest_markdown
 from crmrag_assets.sources import source_for
+from crmrag_assets.steps.pages import PAGE_IMAGES, has_pages
+from crmrag_assets.steps.pages import STEPS as PAGE_STEPS
 from crmrag_query.artifacts.files import bucket_of, canonical_json, sha256_file
-from crmrag_query.config import DatasetConfig, Method, config_hash
+from crmrag_query.config.datasets import DatasetConfig
+from crmrag_query.config.loading import Method, config_hash
+from crmrag_query.documents.pages import IMAGES, READINGS
 from crmrag_query.errors import BuildError, SourceError
+from crmrag_query.syntax import RDF_TYPE
 
 FILE = "sample.parquet"
 Ints = npt.NDArray[np.int64]
@@ -237,6 +261,11 @@ def source_of(context: BuildContext) -> Source:
         work=base.store.root,
         refreshed=context.refreshed,
         turns=server_turns(context),
+        made={
+            name: base.folder(name)
+            for name in (IMAGES, READINGS)
+            if has_pages(context) and base.store.record(name) is not None
+        },
     )
     if context.sample is None:
         return source
@@ -244,6 +273,8 @@ def source_of(context: BuildContext) -> Source:
 
 
 def entities_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    if has_pages(context) and context.sample is None:
+        run_step(PAGE_IMAGES, context)
     return _inputs(context, source_of(context).fingerprint())
 
 
@@ -273,7 +304,8 @@ def write_entities(context: BuildContext, folder: Path, chunk: str | None) -> St
     if context.sample is not None:
         base = base_of(context)
         with dataset_lock(base.store.root, base.name):
-            run_step(ENTITIES, base)
+            for step in (*PAGE_STEPS, ENTITIES):
+                run_step(step, base)
     with asking_servers(context):
         found = source_of(context).discover(folder, context.progress)
     found.save(folder)
@@ -315,7 +347,7 @@ def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats
     return stats | missing | traffic_stats(report.gathered)
 
 
-ENTITIES = Step("entities", 3, write_entities, inputs=entities_inputs, lasting=True)
+ENTITIES = Step("entities", 3, write_entities, needs=(IMAGES, READINGS), inputs=entities_inputs, lasting=True)
 PREFETCH = Step(
     "prefetch", 2, write_chunk, needs=("entities",), inputs=prefetch_inputs, chunked=True, lasting=True,
     apart=lambda context: not context.config.asks,  # a server is asked at the pace that is configured
@@ -352,9 +384,8 @@ def write_harvest_report(context: BuildContext, folder: Path, chunk: str | None)
         for key in chunks_of(context)
     ]
     after = None
-    with suppress(
-        SourceError
-    ):  # that it does not answer any more is no reason to lose a harvest: it is reported
+    # that it does not answer any more is no reason to lose a harvest: it is reported
+    with suppress(SourceError):
         after = source_of(context).recount(context.folder("entities"))
     countable = context.config.asks and context.sample is None
     account = Account(Discovery.load(context.folder("entities")), chunks, after=after, countable=countable)

@@ -1,26 +1,36 @@
 """A language model that works with a data set by tools: it searches, looks around entities and themes, asks for exact
-sets, and runs read-only SPARQL, within bounds of steps, tokens and seconds. Every call is kept as evidence.
-
-What a tool gives is data: it stands between tags that it cannot close, and no citation in it counts.
-"""
+sets, and runs read-only SPARQL, within bounds of steps, tokens and seconds. Every call is kept as evidence."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from crmrag_query.answers.exact import Exact, find_exact
-from crmrag_query.answers.gathered import Gathered
 from crmrag_query.answers.understand import FIRST, understand
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import Bounds, Mode
+from crmrag_query.config.query import ContextConfig
 from crmrag_query.config.service import SparqlConfig
-from crmrag_query.context.findings import tool
+from crmrag_query.context.context import (
+    NO_DOCUMENT,
+    Budget,
+    Context,
+    ContextLine,
+    ContextSource,
+    Finding,
+    Kind,
+    frame,
+    measured,
+    pay,
+    row,
+    tool,
+)
 from crmrag_query.entities.named import SourceTriple
 from crmrag_query.errors import ModelError, QuestionError
 from crmrag_query.graph.graph import Graph
@@ -31,11 +41,64 @@ from crmrag_query.plans.records import Plan
 from crmrag_query.retrieval.modes import lacking, modes_of
 from crmrag_query.sets.records import AnswerSet, Cell
 from crmrag_query.sparql.evaluate import SparqlResult
-from crmrag_query.sparql.vocabulary import Vocabulary
-from crmrag_query.sparql.written import Run
-from crmrag_query.stores.release import ReleaseStore
+from crmrag_query.sparql.written import Run, Vocabulary, WrittenQuery
 from crmrag_query.stores.tools import TOOLS, Query, StoreTools, Tool, ToolReply, run_tool
 from crmrag_query.text import amount, as_data, plain, shorten
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """``findings`` in the order of their numbers, from 1. ``query``: the SPARQL that gave them; ``heads``: what is known of
+    all of them together; ``text``: the answer where it is written already, citing them; ``notes``: for the reader."""
+
+    findings: tuple[Finding, ...] = ()
+    query: str = ""
+    heads: tuple[str, ...] = ()
+    text: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.findings)
+
+
+NOTHING = Gathered()
+
+
+def rows_of(release: Release, written: WrittenQuery, language: str) -> Gathered:
+    """The rows of a query that a model wrote, entities by their labels."""
+    result = written.result
+    if result is None:
+        return Gathered(notes=written.notes)
+    if result.form == "ask":
+        said = "yes" if result.truth else "no"
+        heads = (f"The query asks whether something is so, and the data says: {said}",)
+        findings = [row(release, ["so"], [("", said)], written.query, language)]
+    else:
+        heads = (f"Rows that the query gives: {len(result.rows)}{', the first of more' * result.truncated}",)
+        cells = (
+            [(cell.iri, cell.label) if cell is not None else None for cell in one] for one in result.rows
+        )
+        findings = [row(release, result.variables, one, written.query, language) for one in cells]
+    return Gathered(tuple(dict.fromkeys(findings)), written.query, heads, notes=written.notes)
+
+
+def context_of(gathered: Gathered, config: ContextConfig) -> Context:
+    """What was gathered as a context, numbered in its order: all of it where an answer is written already, else as much as
+    the budget holds."""
+    budget = Budget(config.characters, config.tokens)
+    sources: list[ContextSource] = []
+    for n, one in enumerate(gathered.findings, 1):
+        texts = [one.label, *one.texts]
+        if not gathered.text and not pay(texts, [budget], frame=frame(one.kind, n)):
+            break
+        lines = (
+            ContextLine(text, Kind.FINDING, n, one.entities, None, one.triples if at else ())
+            for at, text in enumerate(texts)
+        )
+        sources.append(ContextSource(n, NO_DOCUMENT, one, tuple(lines), one.entities))
+    counts = tuple(ContextLine(head, Kind.COUNT) for head in gathered.heads)
+    return measured(Context(tuple(sources), counts=counts))
+
 
 RESULT = 6_000  # characters of a tool's result that the model is told, and that are kept as evidence
 ARGUMENTS = 200  # … of a call's arguments, in its name
@@ -75,14 +138,14 @@ class RunSparql:
 
 @dataclass(frozen=True)
 class AgentTools(StoreTools):
-    """The tools over a release: those over its store, its exact sets, and SPARQL that ``run`` runs."""
+    """The tools over a release: those over a store of it, its exact sets, and SPARQL that ``run`` runs."""
 
-    store: ReleaseStore
+    release: Release = field(kw_only=True)
     run: Run | None = None
     config: SparqlConfig | None = None
 
     def find_set(self, question: str) -> Exact:
-        release = self.store.opened
+        release = self.release
         found = find_exact(release, understand(release, question), FIRST, None, self.dataset)
         # A set of everything, of which nothing else was understood, is no answer.
         if not isinstance(found, Exact) or not (found.certain or found.plan.where or found.plan.target.types):
@@ -95,7 +158,7 @@ class AgentTools(StoreTools):
     def sparql(self, query: str, limit: int) -> SparqlResult:
         if self.run is None or self.config is None:
             raise QuestionError("SPARQL cannot be run here.", "Use the other tools.")
-        if faults := self.store.opened[Vocabulary].faults(query, self.config):
+        if faults := self.release[Vocabulary].faults(query, self.config):
             raise QuestionError(f"The query was not run: {'; '.join(faults)}.", "Correct it.")
         return self.run(query, limit)
 

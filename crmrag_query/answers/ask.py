@@ -8,7 +8,17 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from crmrag_query.answers.agent import UNCALLED, AgentTools, require_tools, results_of, work
+from crmrag_query.answers.agent import (
+    NOTHING,
+    UNCALLED,
+    AgentTools,
+    Gathered,
+    context_of,
+    require_tools,
+    results_of,
+    rows_of,
+    work,
+)
 from crmrag_query.answers.exact import (
     Exact,
     add_members,
@@ -30,9 +40,7 @@ from crmrag_query.answers.extractive import (
     refusal,
 )
 from crmrag_query.answers.facts import NAMED, Facts, any_known, nowhere, portrait, recorded, told_facts
-from crmrag_query.answers.gathered import NOTHING, Gathered, context_of, rows_of
 from crmrag_query.answers.generated import Written, fitted, messages_for, most_documents, stream_answer
-from crmrag_query.answers.mapped import UNREAD, with_points
 from crmrag_query.answers.records import (
     Answer,
     Cited,
@@ -59,7 +67,7 @@ from crmrag_query.answers.subject import (
     theme_words,
 )
 from crmrag_query.answers.support import check_support, cited_numbers
-from crmrag_query.answers.themes import tell_themes, themes_of
+from crmrag_query.answers.themes import UNREAD, tell_themes, themes_of, with_points
 from crmrag_query.answers.understand import (
     BY_WORDS,
     FIRST,
@@ -73,10 +81,10 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import Mode
 from crmrag_query.config.sentences import sentences
 from crmrag_query.context.assemble import assemble
-from crmrag_query.context.context import Context, Finding, KnownSet
+from crmrag_query.context.context import Context, Finding, KnownSet, community
 from crmrag_query.context.evidence import Evidence as Line
 from crmrag_query.context.evidence import gather, holds_all, rank_evidence
-from crmrag_query.context.findings import community
+from crmrag_query.context.paths import paths_of
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import category_name, type_nodes
@@ -110,7 +118,7 @@ from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
 from crmrag_query.sparql.desk import SparqlDesk
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.sparql.written import UNWRITTEN, query_with_model
-from crmrag_query.stores.release import ReleaseStore
+from crmrag_query.stores.opened import open_store
 from crmrag_query.timing import Clock
 
 
@@ -236,7 +244,7 @@ def compose(
     ``findings``: what else it may rest on, which comes before the documents; ``model``: the one that it is for, whose window
     the context fits; ``gathered``: what a model gathered itself, which is then all that the answer rests on.
     """
-    clock, method = Clock(), release.method
+    clock, method, mode = Clock(), release.method, mode or default_mode(release)
     found = search(release, understood, mode)
     chosen = found.chosen if known is None else _beside(release, known, found.chosen)
     chosen = chosen[: most_documents(method.context, model)]
@@ -252,6 +260,11 @@ def compose(
         lines += [line for line in left_out if line.line.entity in about]
         lines, exhausted = understood.excluded.of_lines(lines, reading)
         ranked = tuple(rank_evidence(lines, reading, release[QueryEncoder].encode, extractive))
+    if mode.has(WALKER) and found.chosen:
+        with clock("paths"):
+            query = replace(understood.queries[0], walk=mode.walk)
+            documents = [one.document for one in chosen]
+            findings = [*findings, *paths_of(release, query, documents, reading.language)]
     with clock("context"):
         wanted = release.manifest.wikidata if wikidata is None else wikidata
         texts = wanted if isinstance(wanted, WikidataTexts) else release[WikidataTexts] if wanted else None
@@ -356,6 +369,8 @@ def _with_anchors(
     return [*first, *brought, *least, *(one for one in kept[k:] if one.document not in wanted)]
 
 
+WALKER = "walker"
+"""The channel whose paths are told."""
 EXTRACTIVE = "extractive"
 TOOK_PART = {"P11", "P11i"}
 PARTIAL = "The search by “{name}” failed, so that the answer rests on what the others found."
@@ -499,7 +514,7 @@ def gather_with_model(
             except MissingExtraError as error:
                 return Gathered(notes=(str(error),))
             return rows_of(release, written, language)
-        tools = AgentTools(ReleaseStore(release, language), how.dataset, run, desk.config)
+        tools = AgentTools(open_store(release, language), how.dataset, run, desk.config, release=release)
         earlier = [turn.question for turn in state.topic]
         asked = {"question": understood.question} | ({"earlier": earlier} if earlier else {})
         return results_of(release, work(model, release.method.prompts.agent, asked, tools, mode.bounds))
@@ -631,9 +646,8 @@ class Turn:
             partial = release.method.questions.languages[language].partial
             rows = (f"- {one.texts[0]} [{cited.cite(one)}]" for one in self.gathered.findings)
             return self._checked("\n".join([*rows, partial]), cited, refused=False)
-        if (
-            understood.scope is not None
-        ):  # what is told of a thing, or of all of the data, is not told within a part of it
+        # what is told of a thing, or of all of the data, is not told within a part of it
+        if understood.scope is not None:
             sure = self.mode.plans != "never" and isinstance(exact, Exact) and exact.certain
             return self._of_plan(cited) if sure or self.mode.plans == "only" else self._of_lines(cited)
         if (subject := subject_of(release, understood)) == "whole":
@@ -664,9 +678,8 @@ class Turn:
                 return self._checked(text, cited, refused=False)
             found_as_set = isinstance(exact, Exact) and exact.certain and exact.set.size > 0
             one_asked = prepared.analysis.form is Form.SPECIFIC
-            if (
-                one_asked and not found_as_set and not self._leads_on
-            ):  # else a reading knows of it by another way
+            # else a reading knows of it by another way
+            if one_asked and not found_as_set and not self._leads_on:
                 text = f"{text}\n{recorded(release, asked.nodes, language, cited)}"
                 return self._checked(text, cited, refused=True)
         if subject == "itself":
@@ -692,9 +705,8 @@ class Turn:
         if extracted.refused and unnamed and not cited_numbers(extracted.text):
             return self._checked(unnamed, cited, refused=not says_no, notes=extracted.notes)
         text, lost = extracted.text, lost_words(release, parsed, prepared.analysis, prepared.ranked)
-        if (
-            lost and isinstance(exact, Exact) and not extracted.refused
-        ):  # said of the set that stands beside it as well
+        # said of the set that stands beside it as well
+        if lost and isinstance(exact, Exact) and not extracted.refused:
             quoted = ", ".join(f"“{word}”" for word in lost)
             text += "\n" + release.method.sets.words(language).unknown.replace("{first}", quoted)
         # Where a reading has a set, though it is not sure, the data may well tell; not by a set of all that there is.
@@ -757,9 +769,8 @@ class Turn:
                 filter(None, (found.text, found.lacking, words.unknown.replace("{first}", quoted)))
             )
             return self._checked(text, cited, refused=False)
-        if (
-            asked.telling or language not in LANGUAGES
-        ):  # where no verbs are known, none is missing in the data
+        # where no verbs are known, none is missing in the data
+        if asked.telling or language not in LANGUAGES:
             text = portrait(release, asked.nodes, language, cited)
             text = f"{text} {words.unknown.replace('{first}', quoted)}"
             return self._checked(text, cited, refused=False)
@@ -859,13 +870,17 @@ class Turn:
             query = to_sparql(exact.plan, self.release[World])
             exact = replace(exact, set=replace(exact.set, sparql=query))
         self.add_context(cited, None if self.gathered else most)  # every call of a tool is a source
+        sources = tuple(
+            source if source.n <= numbers else replace(source, cited=False)
+            for source in self.with_images(cited)
+        )
+        if read := [one.label for one in sources if one.read and one.cited]:
+            words = self.release.method.sets.words(reading.language)
+            notes = (*notes, f"{', '.join(dict.fromkeys(read))}: {words.read}.")
         return Answer(
             self.prepared.understood.question,
             written.text,
-            tuple(
-                source if source.n <= numbers else replace(source, cited=False)
-                for source in self.with_images(cited)
-            ),
+            sources,
             self.mode.name,
             self.release.id,
             exact is not None and exact.certain,

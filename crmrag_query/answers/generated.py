@@ -64,10 +64,8 @@ def messages_for(
     ]
 
 
-REPLY, ASKED = (
-    1_500,
-    1_000,
-)  # tokens of a window that are left to the answer, and to the question with earlier ones
+# tokens of a window that are left to the answer, and to the question with earlier ones
+REPLY, ASKED = (1_500, 1_000)
 LEAST = 500  # tokens of a context, however small the window
 
 

@@ -24,15 +24,16 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.sources import file_of_graph
 from crmrag_query.context.context import ContextLine, Finding, Kind
 from crmrag_query.documents.documents import KIND_NAMES, Documents, Line
+from crmrag_query.documents.pages import Pages, is_read
 from crmrag_query.entities.details import Details
-from crmrag_query.entities.named import Coordinates, Dates, SourceTriple, category_name
+from crmrag_query.entities.named import Coordinates, Dates, Named, SourceTriple, category_name
 from crmrag_query.graph.arrays import FLAG_SUSPECT
 from crmrag_query.graph.graph import Graph, Literal, TriplesIndex
 from crmrag_query.relationships.catalogue import Catalogue, Path, Relationship
 from crmrag_query.relationships.engine import Hop, explain, legs_of, way_by
+from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.text import ELLIPSIS, plain, shorten
 
-RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 SNIPPET_CHARACTERS = 300
 WAYS = 1000  # of relationships looked at for one triple, so that no triple takes for ever
 SHOWN_TARGETS = 50  # targets of one line whose triples are given as evidence; the text never names more
@@ -96,7 +97,7 @@ class SourceList:
         )
 
     def _found(self, finding: Finding) -> Source:
-        named = self.details.named
+        named, graph = self.details.named, self.release[Graph]
         held = self._triples[finding]
         stated = {(one.s, one.p, one.o): one for number in finding.triples for one in self._numbered(number)}
         text = "\n".join(finding.texts)
@@ -111,7 +112,18 @@ class SourceList:
             kind=finding.kind,
             text=text,
             origin=finding.origin,
+            read=bool(finding.entities) and all(is_read(graph.iri(one)) for one in finding.entities),
+            pages=self._pages(map(graph.iri, finding.entities)) if finding.kind == "passage" else (),
         )
+
+    def _pages(self, iris: Iterable[str]) -> tuple[Named, ...]:
+        """The pages that these are, or that a machine read them from."""
+        pages, graph = self.release[Pages], self.release[Graph]
+        found = dict.fromkeys(
+            page for iri in iris for page in ((iri,) if iri in pages.by_iri else pages.of_things.get(iri, ()))
+        )
+        nodes = (graph.node(page) for page in found)
+        return tuple(self.details.named(node) for node in nodes if node is not None)
 
     def _source(
         self, entity: int, rights: tuple[str, str], coordinates: Coordinates | None, dates: Dates | None
@@ -134,6 +146,8 @@ class SourceList:
             coordinates,
             dates,
             score=self.scores.get(entity),
+            read=is_read(graph.iri(entity)),
+            pages=self._pages((graph.iri(entity),)),
         )
 
     def suspects(self) -> list[str]:
@@ -314,8 +328,10 @@ def lineage(release: Release, s: str, p: str, o: str, source: str = "") -> Linea
             lines += search.lines_of(document)
         complete = search.left > 0
     chunk = chunk_of(s, release.manifest.counts.get("chunks", 1))
+    on = release[Pages].statements.get((s, p, o), ())
+    pages = (Named(page, graph.label(node)) for page in on if (node := graph.node(page)) is not None)
     return Lineage(
-        s, p, o, stated, graphs, chunk, tuple(lines), origin(release, chunk, graphs), complete
+        s, p, o, stated, graphs, chunk, tuple(lines), origin(release, chunk, graphs), complete, tuple(pages)
     )  # fmt: skip
 
 

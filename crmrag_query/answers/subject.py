@@ -16,9 +16,20 @@ from typing import Literal
 
 import numpy as np
 
-from crmrag_query.answers.facts import Asked, Facts, any_known, order_of
+from crmrag_query.answers.facts import (
+    BESIDE,
+    TURNS,
+    Asked,
+    Clause,
+    Facts,
+    Heard,
+    Statement,
+    any_known,
+    order_of,
+    own_words,
+    statements_of,
+)
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.statements import BESIDE, TURNS, Clause, Heard, Statement, own_words, statements_of
 from crmrag_query.answers.understand import Understood, individuals
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.relations import Relation
@@ -37,6 +48,7 @@ from crmrag_query.questions.state import Kind
 from crmrag_query.questions.words import Phrases
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.items import RANKING
+from crmrag_query.reading.lexicon import Kind as NounKind
 from crmrag_query.reading.lexicon import Lexicon, PhraseSpan, relation_spans
 from crmrag_query.reading.types import ANY, categories_of
 from crmrag_query.retrieval.aggregation import Aggregation
@@ -72,16 +84,16 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     inside = {at for mention in named for at in range(mention.first, mention.last)}
     rest = [word for at, word in enumerate(reading.words) if at not in inside]
     whole = [last - first for first, last in language.forms.whole.spans(rest)]
-    says_whole = (
-        not named and whole and (alone or max(whole) > 1)
-    )  # "this collection" is two words, "here" is one
+    # "this collection" is two words, "here" is one
+    says_whole = not named and whole and (alone or max(whole) > 1)
     if says_whole and _is_said(rest, language, ("whole",), language.stop):
         return "whole"
     beside = ("beside_themes", "whole", "placed")
+    # "which letters speak of such *topics*" asks for letters
     if alone and any(
         not _not_said(reading.words[:first], language, beside, language.stop)
         for first, _ in language.forms.themes.spans(reading.words)
-    ):  # "which letters speak of such *topics*" asks for letters
+    ):
         return "themes"
     if not alone or len(named) != 1 or reading.counts:
         return ""
@@ -97,9 +109,8 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     asking = language.forms.describing.at(before, 0)
     opens = asking or any(getattr(language.forms, kind).at(before, 0) for kind in ("what", "who", "adverbs"))
     # what stands between a request and a name is a preposition: "parlez-moi *de* X"
-    placed = (
-        () if language.forms.who.at(before, 0) else ("placed",)
-    )  # "where is it found", but "who found it"
+    # "where is it found", but "who found it"
+    placed = () if language.forms.who.at(before, 0) else ("placed",)
     bare = _is_said(before[asking:], language, placed, language.stop if asking else ())
     return "itself" if opens and bare and _is_said(after, language, placed) else ""
 
@@ -291,9 +302,8 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
         return None
     own = spoken_language(reading.language)
     spans = relation_spans(reading.language, words)
-    phrases = {
-        at for one in spans if len(one) > 1 for at in range(one.first, one.last)
-    }  # "est né" denies nothing
+    # "est né" denies nothing
+    phrases = {at for one in spans if len(one) > 1 for at in range(one.first, one.last)}
     if any(
         "operators.not" in roles
         for at in range(len(words))
@@ -427,16 +437,27 @@ class _Asking:
         """The words of nouns that may mean the thing: "*Probe* LIG-4404" of a sample."""
         if not self.of_one:
             return frozenset()
-        known = self.release[Lexicon].kinds(self.own.code)
-        stems = [self.own.stem(word) if word else "" for word in self.words]
         return frozenset(
             word
             for at in range(len(self.words))
             if self.words[at] not in ("", BESIDE)
-            for length, kinds in known.at(stems, self.words, at)
+            for length, kinds in self._kinds_at(at)
             if any(one.nodes.size and np.isin(self.nodes, one.nodes).any() for one in kinds)
             for word in self.words[at : at + length]
         )
+
+    def _kinds_at(self, at: int) -> list[tuple[int, list[NounKind]]]:
+        """The kinds that a noun at a position means, with its length in words."""
+        return self.release[Lexicon].kinds(self.own.code).at(self._stems, self.words, at)
+
+    @cached_property
+    def _stems(self) -> list[str]:
+        return [self.own.stem(word) if word else "" for word in self.words]
+
+    def _length(self, at: int, roles: frozenset[str]) -> int:
+        """Words of the longest phrase at a position that has one of the roles."""
+        found = self.own.phrases.at(self.words, at) if self.words[at] else ()
+        return max((length for length, said in found if said & roles), default=0)
 
     def names_kind(self, span: PhraseSpan) -> bool:
         """Whether a word only says what the thing is, right before its name: "the *painting* The Studio"."""
@@ -466,9 +487,7 @@ class _Asking:
             at -= 1
         if at < 2 or self.words[at - 1] not in self.own.roles["prepositions.of"]:
             return False
-        known = self.release[Lexicon].kinds(self.own.code)
-        stems = [self.own.stem(word) if word else "" for word in self.words]
-        kinds = [one for _, some in known.at(stems, self.words, at - 2) for one in some if not one.generic]
+        kinds = [one for _, some in self._kinds_at(at - 2) for one in some if not one.generic]
         said = any(span.first <= at - 2 < span.last for span in self.spans if span.role == "ends")
         near = {one.end for heard in self.heard.values() for one in heard.statements if len(one.steps) == 1}
         own = np.array([*self.nodes, *near], np.int32)
@@ -481,13 +500,7 @@ class _Asking:
             *(found for role, found in self.own.roles.items() if role.startswith("prepositions."))
         )
         while at < len(self.words):
-            lengths = (
-                length
-                for length, roles in (self.own.phrases.at(self.words, at) if self.words[at] else ())
-                if roles & ASKERS
-            )
-            length = max(lengths, default=0)
-            if length:
+            if length := self._length(at, ASKERS):
                 first = at
                 while first and self.words[first - 1] in joining:
                     first -= 1
@@ -562,13 +575,8 @@ class _Asking:
     def _asker(self, first: int, asking: frozenset[str] = ASKERS) -> tuple[int, int]:
         """Where the first words that ask stand from a position on; twice the position where none does."""
         for at in range(first, len(self.words)):
-            lengths = [
-                length
-                for length, roles in (self.own.phrases.at(self.words, at) if self.words[at] else ())
-                if roles & asking
-            ]
-            if lengths:
-                return at, at + max(lengths)
+            if length := self._length(at, asking):
+                return at, at + length
         return first, first
 
     def _asks_for_unknown(
@@ -588,9 +596,7 @@ class _Asking:
         at = self._asker(first, KINDS_ASKED)[1]
         if not self.of_one or at == first or at >= last or not self._says(at):
             return 0
-        known = self.release[Lexicon].kinds(self.own.code)
-        stems = [self.own.stem(word) if word else "" for word in self.words]
-        kinds = [one for _, some in known.at(stems, self.words, at)[:1] for one in some]
+        kinds = [one for _, some in self._kinds_at(at)[:1] for one in some]
         masks = {
             int(Category[one.target.categories[0]])
             if one.target.categories
@@ -774,9 +780,8 @@ def _chosen(spans: Sequence[PhraseSpan], words: Sequence[str], language: Languag
         for first, last in phrases.spans(words)
         for at in range(first, last)
     }
-    small = {
-        one.first for one in chosen if len(one) == 1 and words[one.first] in language.stop
-    }  # but "est né"
+    # but "est né"
+    small = {one.first for one in chosen if len(one) == 1 and words[one.first] in language.stop}
     saying = (
         one for one in chosen if one.first not in small and not asking.issuperset(range(one.first, one.last))
     )

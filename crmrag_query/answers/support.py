@@ -516,9 +516,8 @@ def _lies_in(one: Interval, period: Interval) -> bool:
     return within and 2 * (one.end - one.begin + 1) < period.end - period.begin
 
 
-_LAST_NUMBER = re.compile(
-    r"(?:: |– )(\d+(?:\.\d+)?)(?=$|;)"
-)  # of a line: of its group, its rank, its first value
+# of a line: of its group, its rank, its first value
+_LAST_NUMBER = re.compile(r"(?:: |– )(\d+(?:\.\d+)?)(?=$|;)")
 MOSTLY = 0.5  # of the words of a name of three and more: "Institute for Archaeology" is that of a university
 _OF_KIND = 3  # words after a number among which is what it counts
 

@@ -8,8 +8,6 @@ with every question, so that a mistake in it costs what it taught and nothing el
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -120,31 +118,3 @@ def _write(release: Release, lessons: list[Lesson]) -> None:
     write_text(
         taught_file(release), head + yaml.safe_dump({"taught": rows}, allow_unicode=True, sort_keys=False)
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """A lesson tried on a release: ``size`` of its set, None for a refused question; ``mistake``: why it cannot be executed;
-    ``alone``: whether the question is read so without having been taught."""
-
-    lesson: Lesson
-    size: int | None = None
-    mistake: str = ""
-    alone: bool = False
-
-
-def replay(release: Release) -> Iterator[Replayed]:
-    """Every lesson, tried on a release. Raises ConfigError."""
-    from crmrag_query.reading.heard import analysed
-    from crmrag_query.reading.read import parse
-
-    for lesson in lessons_of(release):
-        own = parse(release, analysed(release, lesson.question))
-        try:
-            plan = lesson.read()
-            size = None if plan is None else execute(plan, release[World]).size
-        except QuestionError as error:
-            yield Replayed(lesson, mistake=str(error))
-            continue
-        alone = own.plan == plan and own.certain if plan is not None else not own.certain
-        yield Replayed(lesson, size, alone=alone)

@@ -302,9 +302,8 @@ class Exclusion:
                 total = line.line.total - (len(line.shown) - len(shown))
                 names = [plain(self.release[Graph].label(node)) for node in shown]
                 text = written(replace(line.line, total=total), names)
-                if len(as_data(text)) <= len(
-                    as_data(line.text)
-                ):  # the budget was paid for the line as it was
+                # the budget was paid for the line as it was
+                if len(as_data(text)) <= len(as_data(line.text)):
                     yield replace(line, text=text, entities=(line.entities[0], *shown))
 
 

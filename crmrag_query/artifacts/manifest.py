@@ -26,9 +26,8 @@ OLDEST = 1  # schema that is read
 MANIFEST = "manifest.json"
 PROVENANCE = "provenance.json"
 SIGNATURE = f"{MANIFEST}.minisig"  # beside the release like its provenance: who vouches for it is no part of what it is
-COMPANIONS = (
-    "validation_report.md",
-)  # files beside the pinned ones: their checksums stand in the provenance
+# files beside the pinned ones: their checksums stand in the provenance
+COMPANIONS = ("validation_report.md",)
 ID_LENGTH = 16
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _RELEASE_ID = re.compile(rf"[0-9a-f]{{{ID_LENGTH}}}")

@@ -28,8 +28,8 @@ from crmrag_query.artifacts.verify import (
 from crmrag_query.errors import ConfigError, CrmRagError, ReleaseError, in_a_line
 
 if TYPE_CHECKING:
-    from crmrag_query.config import Method
-    from crmrag_query.ontology.tables import Ontology
+    from crmrag_query.config.loading import Method
+    from crmrag_query.ontology.load import Ontology
 
 TRUST = "CRMRAG_TRUST"
 SIGNERS = "CRMRAG_SIGNERS"
@@ -96,15 +96,19 @@ def listed(variable: str) -> tuple[str, ...]:
 CONFIG = "config.json"
 VECTORS = frozenset({"embeddings", "faiss_index"})
 """Artifacts that a release may get later than all else."""
+ASKED_FOR = {
+    "token_vectors": "token_vectors",
+    "graph_partitions": "graph_partitions",
+    "partition_edges": "graph_partitions",
+    "alignment_model": "aligner",
+}
+"""Artifacts that are made only where the entry of a data set asks for them: by which key."""
 STRANGE = (LookupError, ValueError, OverflowError, struct.error)
 """What values without sense come to while questions are answered; any other error there is a fault of this program."""
 ANY = (BaseException,)
 """Of what only reads: also a panic in Rust, which is no Exception, ends no service."""
-UNREAD = (
-    "entity_documents/",
-    "embeddings/",
-    "edges/",
-)  # not read when answering: their sizes wait for `verify`
+# not read when answering: their sizes wait for `verify`
+UNREAD = ("entity_documents/", "embeddings/", "edges/")
 
 
 def open_release(
@@ -171,14 +175,23 @@ class Release:
         if not self.manifest.has(artifact):
             raise ReleaseError(
                 f"Release {self.id} of data set {self.manifest.dataset!r} has no {artifact}: it was built without.",
-                f"{self.remedy((artifact,))}, which makes it unless the entry in datasets.yaml says that it is not wanted.",
+                self.remedy((artifact,))
+                + (
+                    "."
+                    if artifact in ASKED_FOR
+                    else ", which makes it unless the entry in datasets.yaml says that it is not wanted."
+                ),
             )
 
     def remedy(self, artifacts: Iterable[str]) -> str:
-        """What makes the artifacts that the release lacks: with its vectors, or with all else, by a new build."""
-        if self.manifest.share < 1 and set(artifacts) <= VECTORS and self.manifest.dataset.isprintable():
-            return f"Its vectors are still to be made: crmrag embed {self.manifest.dataset}"
-        return rebuild(self.folder)
+        """What makes the artifacts that the release lacks: with its vectors, or with all else, by a new build; and what the
+        entry of its data set has to say for that."""
+        keys = dict.fromkeys(ASKED_FOR[one] for one in artifacts if one in ASKED_FOR)
+        asked = "".join(f"Have `{key}: true` in its entry in datasets.yaml. " for key in keys)
+        others = set(artifacts) - set(ASKED_FOR)
+        if self.manifest.share < 1 and others <= VECTORS and self.manifest.dataset.isprintable():
+            return f"{asked}Its vectors are still to be made: crmrag embed {self.manifest.dataset}"
+        return asked + rebuild(self.folder)
 
     @cached_property
     def id(self) -> str:

@@ -125,9 +125,8 @@ def provenance_faults(folder: Path) -> tuple[list[FileFault], tuple[str, ...]]:
     told = _companions(folder, provenance)
     faults = [fault for entry in told if (fault := _companion_fault(folder, entry))]
     raw = (folder / PROVENANCE).read_bytes()
-    if (
-        raw != canonical_json(json.loads(raw)).encode()
-    ):  # its checksum is of what it says, not of how it is spaced
+    # its checksum is of what it says, not of how it is spaced
+    if raw != canonical_json(json.loads(raw)).encode():
         faults.append(FileFault(PROVENANCE, "it was altered (it is not spaced as it was written)"))
     found = release_id((folder / MANIFEST).read_bytes())
     if provenance.get("release", found) != found:

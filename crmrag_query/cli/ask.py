@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crmrag_query.answers.records import after_text, answer_text
-from crmrag_query.answers.settext import plan_text, set_lines
+from crmrag_query.answers.records import after_text, answer_text, plan_text, set_lines
 from crmrag_query.cli.options import (
     data_option,
     mode_option,
@@ -174,7 +173,7 @@ def tell(events: Iterator[Event], live: bool | None) -> Answer:
 
 def chosen(release: Release, answer: Answer, number: int) -> str:
     """The set of one of the readings that an answer offers. Raises QuestionError where it offers none of that number."""
-    from crmrag_query.answers.settext import set_text
+    from crmrag_query.answers.records import set_text
     from crmrag_query.errors import QuestionError
     from crmrag_query.plans.records import read_plan
     from crmrag_query.sets.build import answer_set

@@ -18,7 +18,8 @@ from crmrag_query.errors import ConfigError, MissingExtraError
 from crmrag_query.text import amount
 
 if TYPE_CHECKING:
-    from crmrag_query.config import DatasetConfig, Method
+    from crmrag_query.config.datasets import DatasetConfig
+    from crmrag_query.config.loading import Method
 
 GRAPHS = ("default", "named", "all")
 ENDPOINT_OPTIONS = (
@@ -166,7 +167,7 @@ def _endpoint(
 @FILE
 def list_(file: Path | None, as_json: bool) -> None:
     """Data sets and what they are made of."""
-    from crmrag_query.config import load_datasets
+    from crmrag_query.config.datasets import load_datasets
 
     found = load_datasets(file)
     if as_json:
@@ -189,7 +190,8 @@ def check(file: Path | None, name: str | None, dead: bool, ask: bool) -> None:
 
     The first thousand statements of every file are read where the build extra is installed.
     """
-    from crmrag_query.config import load_datasets, load_method
+    from crmrag_query.config.datasets import load_datasets
+    from crmrag_query.config.loading import load_method
     from crmrag_query.config.operations import load_operations
     from crmrag_query.ontology import load_ontology
     from crmrag_query.retrieval.modes import known_modes
@@ -262,8 +264,7 @@ def remove(file: Path | None, data: Path, name: str, yes: bool) -> None:
 
     Its source stays. A name that is declared no more may still have folders: they are removed too.
     """
-    from crmrag_query.config import load_datasets
-    from crmrag_query.config.datasets import remove_dataset
+    from crmrag_query.config.datasets import load_datasets, remove_dataset
     from crmrag_query.config.reading import datasets_file
 
     target = datasets_file(file)

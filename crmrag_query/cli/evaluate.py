@@ -64,7 +64,7 @@ def evaluate(
     """
     from crmrag_query.artifacts.places import evaluations_folder
     from crmrag_query.artifacts.release import Opener, open_release
-    from crmrag_query.config import load_method
+    from crmrag_query.config.loading import load_method
     from crmrag_query.evaluation.evaluate import Plan, evaluate_file, parse_stages
     from crmrag_query.evaluation.questions import declared_questions
     from crmrag_query.evaluation.report import REPORT_MARKDOWN, write_report
@@ -91,7 +91,7 @@ def evaluate(
 
 def _replay(release: Release) -> None:
     """Tell what of the taught questions no longer holds, if any were taught."""
-    from crmrag_query.answers.taught import replay
+    from crmrag_query.evaluation.evaluate import replay
 
     tried = list(replay(release))
     if tried:

@@ -12,7 +12,19 @@ from crmrag_query.text import printable
 from crmrag_query.version import __version__
 
 # Commands that need the build extra: named here so that an installation without it can say so.
-BUILD_COMMANDS = ("build", "demo", "embed", "estimate", "notify", "releases", "rollback", "shacl", "ui")
+BUILD_COMMANDS = (
+    "build",
+    "demo",
+    "embed",
+    "estimate",
+    "notify",
+    "partitions",
+    "postgres",
+    "releases",
+    "rollback",
+    "shacl",
+    "ui",
+)
 OWN_COMMANDS = {
     "ask": ("crmrag_query.cli.ask", "ask"),
     "chat": ("crmrag_query.cli.ask", "chat"),

@@ -40,8 +40,7 @@ def mcp(
         from crmrag_query.mcp.server import make_server
     except ImportError as error:
         raise MissingExtraError("crmrag mcp", "mcp", str(error.name)) from error
-    from crmrag_query.client.asynchronous import AsyncClient
-    from crmrag_query.client.base import ADDRESS
+    from crmrag_query.client.base import ADDRESS, AsyncClient
 
     service = ADDRESS.match(target) is not None
     logging.basicConfig(

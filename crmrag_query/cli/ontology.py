@@ -36,9 +36,8 @@ def extract(files: tuple[Path, ...], output: Path, name: str) -> None:
 
 def _write(files: tuple[Path, ...], output: Path, name: str) -> str:
     from crmrag_query.ontology.codes import names_from_context
-    from crmrag_query.ontology.extract import extract as read_files
-    from crmrag_query.ontology.load import TERMS
-    from crmrag_query.ontology.rows import to_csv
+    from crmrag_query.ontology.load import TERMS, to_csv
+    from crmrag_query.ontology.load import extract as read_files
 
     if len(files) == 1 and _is_json(files[0]):
         path, text = output / TERMS, names_from_context(files[0].read_text(encoding="utf-8"))

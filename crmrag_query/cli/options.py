@@ -38,8 +38,9 @@ within_option: Decorator = click.option(
     "--within",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Ask a part of the data: category=Actor, class=E22, type=IRI, graph=IRI, file=NAME, iri=IRI, or plan=FILE with "
-    "the JSON of one (- for standard input); several times for several. Of one key any counts, of several keys all.",
+    help="Ask a part of the data: category=Actor, class=E22, type=IRI, graph=IRI, file=NAME, iri=IRI, read=no or read=yes "
+    "(without, or nothing but, what a machine read from pages), or plan=FILE with the JSON of one (- for standard input); "
+    "several times for several. Of one key any counts, of several keys all.",
 )
 
 
@@ -60,11 +61,13 @@ def read_within_options(given: Sequence[str]) -> Plan | None:
         key, _, value = one.partition("=")
         if key == "plan" and value and "plan" not in found:
             found["plan"] = _read_json(value)
+        elif key == "read" and value in ("yes", "no"):
+            found["read"] = value == "yes"
         elif key in keys and value:
             found.setdefault(keys[key], []).append(value)
         else:
             raise click.UsageError(
-                f"--within {one[:80]!r}: give {', '.join(f'{name}=…' for name in keys)} or one plan=FILE."
+                f"--within {one[:80]!r}: give {', '.join(f'{name}=…' for name in keys)}, read=no or one plan=FILE."
             )
     return read_within(found)
 

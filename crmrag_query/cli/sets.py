@@ -96,7 +96,7 @@ def _page(
     release: Release, plan: Plan, limit: int | None, offset: int, sort: Sort, descending: bool, language: str, reason: str,
     why: bool,
 ) -> Iterator[str]:  # fmt: skip
-    from crmrag_query.answers.settext import set_text
+    from crmrag_query.answers.records import set_text
     from crmrag_query.sets.build import answer_set, excluded_set
     from crmrag_query.sets.records import Page
 
@@ -110,7 +110,7 @@ def _page(
 
 
 def _facets(release: Release, plan: Plan, language: str, format_: str) -> Iterator[str]:
-    from crmrag_query.answers.settext import facets_text
+    from crmrag_query.answers.records import facets_text
     from crmrag_query.sets.facets import facets
 
     found = facets(release, plan, language, name=release.manifest.dataset)

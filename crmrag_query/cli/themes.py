@@ -38,7 +38,7 @@ def themes(
     docs/themes.md tells how they are found.
     """
     from crmrag_query.artifacts.release import open_release
-    from crmrag_query.client.themes import list_themes
+    from crmrag_query.client.local import list_themes
     from crmrag_query.client.wire import ListThemes
     from crmrag_query.codec import to_json
 

@@ -13,7 +13,7 @@ from crmrag_query.answers.records import (
     Token,
     Used,
 )
-from crmrag_query.client.asynchronous import AsyncClient
+from crmrag_query.client.base import AsyncClient, Client
 from crmrag_query.client.exchange import Limits, Timeout
 from crmrag_query.client.records import (
     Dataset,
@@ -24,13 +24,14 @@ from crmrag_query.client.records import (
     Export,
     Found,
     Neighbours,
+    PageCandidate,
+    PageCandidates,
     PlanEdited,
     PlanFound,
     Ranking,
     ReleaseWarning,
     Unavailable,
 )
-from crmrag_query.client.sync import Client
 from crmrag_query.sets.records import AnswerSet, Change, Choices, Columns, Facets, Marks, Years
 
 __all__ = [
@@ -57,6 +58,8 @@ __all__ = [
     "Lineage",
     "Marks",
     "Neighbours",
+    "PageCandidate",
+    "PageCandidates",
     "PlanEdited",
     "PlanFound",
     "Planned",

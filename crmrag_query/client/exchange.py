@@ -10,8 +10,7 @@ from urllib.parse import urlencode, urljoin, urlsplit, urlunsplit
 
 from crmrag_query.answers.records import Done, Event
 from crmrag_query.client import wire
-from crmrag_query.client.sse import Parser
-from crmrag_query.client.wire import Route
+from crmrag_query.client.wire import Parser, Route
 from crmrag_query.codec import Malformed, from_plain, from_problem, parse_json
 from crmrag_query.errors import CrmRagError, ServiceError
 from crmrag_query.version import __version__
@@ -47,10 +46,8 @@ class Limits:
 
 Q = TypeVar("Q")
 T = TypeVar("T")
-KEEPING = (
-    307,
-    308,
-)  # redirects that keep method and body; the others are followed for GET only (RFC 9110, 15.4)
+# redirects that keep method and body; the others are followed for GET only (RFC 9110, 15.4)
+KEEPING = (307, 308)
 REDIRECTS = (301, 302, 303, *KEEPING)
 PORTS = {"http": 80, "https": 443}
 

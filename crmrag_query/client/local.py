@@ -17,14 +17,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from crmrag_query import bounds
 from crmrag_query.answers import ask as engine
-from crmrag_query.answers.ask import prepare, scores_of
-from crmrag_query.answers.records import Answer, Done, Event, Lineage, SetFound, answer_of
-from crmrag_query.answers.side_by_side import shared_sources, try_modes
+from crmrag_query.answers.ask import Ask, prepare, scores_of, stream
+from crmrag_query.answers.records import (
+    Answer,
+    Done,
+    Event,
+    Lineage,
+    SetFound,
+    SharedSource,
+    Tried,
+    Used,
+    answer_of,
+)
 from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList, lineage
 from crmrag_query.answers.subject import example_questions
 from crmrag_query.answers.taught import lesson_for
+from crmrag_query.answers.understand import FIRST as NO_TURNS
 from crmrag_query.artifacts.manifest import MANIFEST
 from crmrag_query.artifacts.places import (
     CURRENT,
@@ -56,25 +68,31 @@ from crmrag_query.client.records import (
     Modes,
     ModesCompared,
     Neighbours,
+    PageCandidate,
+    PageCandidates,
     PlanEdited,
     PlanFound,
     RankedDocument,
     Ranking,
     ReleaseWarning,
+    ThemeInfo,
     Themes,
     Unavailable,
 )
-from crmrag_query.client.themes import list_themes
-from crmrag_query.client.wire import Route
+from crmrag_query.client.wire import ListThemes, Route
 from crmrag_query.codec import to_plain
+from crmrag_query.communities.communities import NONE, Communities
+from crmrag_query.communities.themes import Summaries
 from crmrag_query.config.modes import Mode
 from crmrag_query.documents.documents import Documents, Line
-from crmrag_query.entities.named import category_name
+from crmrag_query.documents.pages import Pages
+from crmrag_query.entities.named import Named, category_name
 from crmrag_query.errors import (
     CrmRagError,
     QuestionError,
     ReleaseError,
     ReleaseNotFound,
+    in_a_line,
 )
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import Metered, Model
@@ -86,11 +104,11 @@ from crmrag_query.plans.world import World
 from crmrag_query.questions.form import Reading
 from crmrag_query.questions.state import ConversationState, turns_of
 from crmrag_query.relationships.engine import Plan
-from crmrag_query.retrieval.calibration import Calibration
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.expand import ABOVE, BELOW
 from crmrag_query.retrieval.modes import find_mode, lacking, modes_of
 from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.retrieval.release_channels import Calibration
 from crmrag_query.sets.build import answer_set, excluded_set
 from crmrag_query.sets.columns import columns, with_columns
 from crmrag_query.sets.describe import describe_plan, plan_json, title_of, without
@@ -100,15 +118,143 @@ from crmrag_query.sets.records import AnswerSet, Choices, Columns, Facets, Marks
 from crmrag_query.sets.wording import changed
 from crmrag_query.sparql.desk import SparqlDesk
 from crmrag_query.sparql.evaluate import SparqlResult
+from crmrag_query.stores.opened import open_store
 from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
-from crmrag_query.stores.release import ReleaseStore
 from crmrag_query.stores.tools import StoreTools
 from crmrag_query.text import shorten, tokenize
+
+
+def try_modes(
+    release: Release,
+    question: str,
+    modes: Sequence[Mode],
+    how: Ask,
+    state: ConversationState = NO_TURNS,
+) -> tuple[Tried, ...]:
+    """The question answered in each mode, one after the other, so that their times can be compared. Raises QuestionError for
+    a question that no mode can answer as put, and ReleaseError."""
+    found, first = list[Tried](), None
+    for mode in modes:
+        if lacks := lacking(release, mode):
+            found.append(Tried(mode.name, None, failed=f"The release has no {', '.join(lacks)}."))
+            continue
+        start = time.perf_counter()
+        try:
+            answer, tokens = _answered(release, question, replace(how, mode=mode), state)
+        except ReleaseError:
+            raise
+        except CrmRagError as error:
+            first = first or error
+            found.append(Tried(mode.name, None, failed=in_a_line(error)))
+            continue
+        spent = 1000 * (time.perf_counter() - start)
+        found.append(Tried(mode.name, answer, round(spent, 1), tokens))
+    if first is not None and all(one.answer is None for one in found):
+        raise first
+    return tuple(found)
+
+
+def _answered(
+    release: Release, question: str, how: Ask, state: ConversationState
+) -> tuple[Answer, int | None]:
+    """The answer, and the tokens that it took."""
+    tokens = None
+    metered = None if how.model is None else Metered(how.model)
+    for event in stream(release, question, replace(how, model=metered), state):
+        if isinstance(event, Used):
+            tokens = event.prompt_tokens + event.completion_tokens
+        if isinstance(event, Done):
+            return event.answer, tokens
+    raise AssertionError("a stream ends with Done")
+
+
+def shared_sources(tried: Sequence[Tried]) -> tuple[SharedSource, ...]:
+    """The sources of all answers, those of most modes first, then in the order in which they were found."""
+    labels: dict[str, str] = {}
+    modes: dict[str, list[str]] = {}
+    cited: dict[str, list[str]] = {}
+    for one in tried:
+        for source in one.answer.sources if one.answer else ():
+            labels.setdefault(source.iri, source.label)
+            modes.setdefault(source.iri, []).append(one.mode)
+            if source.cited:
+                cited.setdefault(source.iri, []).append(one.mode)
+    found = (
+        SharedSource(iri, labels[iri], tuple(of), tuple(cited.get(iri, ()))) for iri, of in modes.items()
+    )
+    return tuple(sorted(found, key=lambda one: -len(one.modes)))
+
+
+MEMBERS = 10  # of a theme, the most central
+
+
+def list_themes(release: Release, dataset: str, request: ListThemes) -> Themes:
+    """The page of themes that is asked for. QuestionError for a theme that there is not; ReleaseError without communities."""
+    bounds.check_range("limit", request.limit, 1, bounds.SEARCH)
+    bounds.check_range("offset", request.offset, 0, bounds.OFFSET)
+    communities = release[Communities]
+    language = request.language or release.manifest.language
+    if request.theme:
+        chosen = np.array([_number(release, request.theme)], np.int32)
+    elif request.of:
+        document = release[Documents].document_of(find_node(release, request.of))
+        chosen = np.array([] if document is None else communities.of_document(document), np.int32)
+    elif request.within:
+        chosen = communities.parts(_number(release, request.within))
+    elif request.level is not None:
+        chosen = communities.of_level(request.level)
+    else:
+        chosen = communities.outermost
+    page = chosen[request.offset : request.offset + request.limit].tolist()
+    covered = int(communities.levels[0]["documents"]) if communities.levels else 0
+    return Themes(
+        tuple(_theme(release, one, language) for one in page),
+        len(chosen),
+        len(communities.levels),
+        release[Documents].count - covered,
+        language,
+        dataset,
+        release.id,
+    )
+
+
+def _number(release: Release, theme: str) -> int:
+    number = release[Communities].number(theme)
+    if number is None:
+        raise QuestionError(
+            f"There is no theme {theme[:40]!r} in release {release.id}.",
+            "Ids change with a theme's members: list the themes again.",
+        )
+    return number
+
+
+def _theme(release: Release, community: int, language: str) -> ThemeInfo:
+    communities, documents = release[Communities], release[Documents]
+    told = release[Summaries].tell(community, language)
+    parent = int(communities.parent[community])
+    nodes = [documents.entity(one) for one in communities.members(community, MEMBERS).tolist()]
+    graph = documents.graph
+    return ThemeInfo(
+        id=communities.name(community),
+        level=int(communities.level[community]),
+        rank=int(communities.rank[community]),
+        size=communities.size(community),
+        title=told.title,
+        text=told.text,
+        model=told.model,
+        parent="" if parent == NONE else communities.name(parent),
+        parts=len(communities.parts(community)),
+        members=tuple(Named(graph.iri(node), graph.label(node, (language,))) for node in nodes),
+    )
+
 
 RETRY_SECONDS = 5.0
 """How long a new release that could not be opened is left alone: it may still be being copied."""
 FIRST = "Which were made in 1900?"
 """Asked of no one: what it needs is what most questions need."""
+
+
+CANDIDATES_AT_ONCE = 1000
 
 
 @dataclass
@@ -370,6 +516,7 @@ class Engine:
             wire.EDIT: self.edit,
             wire.CHOICES: self.choices,
             wire.SPARQL: self.sparql,
+            wire.CANDIDATES: self.candidates,
             wire.EVALUATIONS: self.evaluations,
             wire.MODES: self.modes,
             wire.COMPARE: self.compare_modes,
@@ -407,6 +554,20 @@ class Engine:
             made = example_questions(release, language)
             told = replace(told, examples=tuple(question for _, question in made))
         return describe_dataset(release, told, language)
+
+    def candidates(self, request: wire.ListCandidates) -> PageCandidates:
+        bounds.check_range("limit", request.limit, 1, CANDIDATES_AT_ONCE)
+        bounds.check_range("offset", request.offset, 0, sys.maxsize)
+        name, release = self.releases.release(request.dataset)
+        graph, pairs = release[Graph], release[Pages].candidates
+
+        def named(iri: str) -> Named:
+            node = graph.node(iri)
+            return Named(iri, iri if node is None else graph.label(node, (request.language,)))
+
+        chosen = pairs[request.offset : request.offset + request.limit]
+        found = tuple(PageCandidate(named(a), named(b), score) for a, b, score in chosen)
+        return PageCandidates(found, len(pairs), name, release.id)
 
     def evaluations(self, request: wire.ListEvaluations) -> Evaluations:
         name, _ = self.releases.release(request.dataset)
@@ -454,7 +615,7 @@ class Engine:
     ) -> Iterator[StoreTools]:
         name, release = self.releases.release(request.dataset)
         with release.reading():
-            yield StoreTools(ReleaseStore(release, request.language), name)
+            yield StoreTools(open_store(release, request.language), name)
 
     def ask(self, request: wire.Ask) -> Answer:
         return answer_of(self.stream(request))

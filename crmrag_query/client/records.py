@@ -433,6 +433,43 @@ class DatasetDetail(Shown):
 
 
 @dataclass(frozen=True, slots=True)
+class PageCandidate:
+    """Two things that may be the same, with a ``score`` 0..1 of how alike they are; ``read`` was read from a page by a
+    machine, ``other`` from another document, or a curator wrote it."""
+
+    read: Named
+    other: Named
+    score: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PageCandidates(Shown):
+    """Things that may be the same, the likeliest of ``total`` first; a person accepts or refuses them by `crmrag pages`."""
+
+    candidates: tuple[PageCandidate, ...]
+    total: int
+    dataset: str
+    release: str
+
+    COLUMNS: ClassVar[dict[str, type]] = {
+        "score": float,
+        "read": str,
+        "other": str,
+        "read_iri": str,
+        "other_iri": str,
+    }
+
+    def head(self) -> str:
+        return f"{self.total} candidates of {self.dataset}"
+
+    def rows(self) -> Sequence[TableRow]:
+        return [
+            (one.score, one.read.label, one.other.label, one.read.iri, one.other.iri)
+            for one in self.candidates
+        ]
+
+
+@dataclass(frozen=True, slots=True)
 class EvaluationSummary:
     """An evaluation of a data set: when it was made (ISO 8601), on how many questions, its headline measures 0..1."""
 

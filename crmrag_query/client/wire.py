@@ -6,13 +6,13 @@ record (``codec``), an error a problem document, a stream server-sent events (``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import codecs
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Generic, TypeVar, cast, get_type_hints
 
 from crmrag_query.answers.records import BY_NAME, NAMES, Answer, Event, Lineage
 from crmrag_query.client import records
-from crmrag_query.client.sse import Message, write_message
 from crmrag_query.codec import (
     Malformed,
     NotUnicode,
@@ -27,6 +27,78 @@ from crmrag_query.sets.records import TELLING, AnswerSet, Change, Choices, Colum
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.stores import tools
 from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One event: its name ("message" where none is given) and its data."""
+
+    event: str
+    data: str
+
+
+def write_message(event: str, data: str) -> str:
+    """An event as text; every line of ``data`` takes a line."""
+    lines = data.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return f"event: {event}\n" + "".join(f"data: {line}\n" for line in lines) + "\n"
+
+
+@dataclass
+class Parser:
+    """Takes bytes as they come and gives the events that are complete; ``limit``: bytes of one event.
+
+    Raises Malformed for an event beyond the limit and for bytes that are no UTF-8. An event that the stream's end cuts is
+    never given.
+    """
+
+    limit: int
+    _decoder: codecs.IncrementalDecoder = field(default_factory=codecs.getincrementaldecoder("utf-8"))
+    _rest: list[str] = field(default_factory=list)
+    _begun: bool = False
+    _name: str = ""
+    _data: list[str] = field(default_factory=list)
+    _held: int = 0
+
+    def feed(self, piece: bytes) -> Iterator[Message]:
+        """The events that end within ``piece``."""
+        try:
+            text = self._decoder.decode(piece)
+        except UnicodeDecodeError as error:
+            raise Malformed("the stream is no UTF-8") from error
+        if not self._begun and text:
+            text, self._begun = text.removeprefix("\ufeff"), True
+        for line in self._lines(text):
+            name, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            if name == "event":
+                self._name = value
+            elif name == "data":
+                self._data.append(value)
+                self._held += len(value)
+            elif not line:
+                event, data = self._name or "message", self._data
+                self._name, self._data, self._held = "", [], 0
+                if data:
+                    yield Message(event, "\n".join(data))
+        if self._held + sum(map(len, self._rest)) > self.limit:
+            raise Malformed(f"an event has more than {self.limit:,} characters")
+
+    def _lines(self, text: str) -> list[str]:
+        """The lines that ``text`` ends."""
+        if not any(sign in text for sign in "\r\n") and not (self._rest and self._rest[-1].endswith("\r")):
+            self._rest.append(text)
+            return []
+        lines, rest = split_lines("".join([*self._rest, text]))
+        self._rest = [rest]
+        return lines
+
+
+def split_lines(text: str) -> tuple[list[str], str]:
+    """Whole lines, ended by CR LF, LF or CR, and the rest; a CR at the very end waits for what follows."""
+    waiting = "\r" if text.endswith("\r") else ""
+    parts = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return parts[:-1], parts[-1] + waiting
+
 
 PREFIX = "/api/v1"
 JSON = "application/json"
@@ -264,35 +336,37 @@ class ListThemes:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphSearch:
+class GraphSearch(tools.GraphSearch):
     """Entities by meaning, words and name; ``category``: such alone. ``language``: of names, "" for the data set's first."""
 
-    query: tools.Query
-    limit: tools.Limit = 10
-    category: tools.CategoryName = ""
     dataset: str | None = None
     language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class GetContext:
+class GetContext(tools.GetContext):
     """What is within ``max_hops`` triples of an ``entity``, which is given by IRI or name."""
 
-    entity: tools.EntityName
-    max_hops: tools.Hops = 2
-    limit: tools.Around = tools.AROUND
     dataset: str | None = None
     language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class FindCommunities:
+class FindCommunities(tools.FindCommunities):
     """Communities of a ``level`` (0 the finest); without ``query`` the largest."""
 
-    query: tools.CommunityQuery = ""
-    level: tools.Level = 0
-    limit: tools.Limit = 5
     dataset: str | None = None
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListCandidates:
+    """What may be the same as something that a machine read from pages, the likeliest first: at most ``limit`` (0 < limit <=
+    1000) from number ``offset`` on."""
+
+    dataset: str | None = None
+    limit: int = 50
+    offset: int = 0
     language: str = ""
 
 
@@ -331,6 +405,7 @@ PLAN = Route("plan", "POST", "/plan", MakePlan, records.PlanFound)
 EDIT = Route("edit_plan", "POST", "/plan/edit", EditPlan, records.PlanEdited)
 CHOICES = Route("choices", "POST", "/plan/choices", GetChoices, Choices)
 SPARQL = Route("sparql", "POST", "/sparql", RunSparql, SparqlResult)
+CANDIDATES = Route("candidates", "GET", "/candidates", ListCandidates, records.PageCandidates)
 EVALUATIONS = Route("evaluations", "GET", "/evaluations", ListEvaluations, records.Evaluations)
 MODES = Route("modes", "GET", "/modes", ListModes, records.Modes)
 COMPARE = Route("compare_modes", "POST", "/modes/compare", CompareModes, records.ModesCompared)
@@ -340,7 +415,7 @@ GRAPH_CONTEXT = Route("graph_context", "GET", "/graph/context", GetContext, Grap
 GRAPH_COMMUNITIES = Route("graph_communities", "GET", "/graph/communities", FindCommunities, GraphCommunities)
 ROUTES: tuple[Route[Any, Any], ...] = (
     ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, DATASET, PLAN, EDIT, CHOICES, SET, MARKS, COLUMNS, FACETS,
-    EXPORT, SPARQL, EVALUATIONS, MODES, COMPARE, THEMES, GRAPH_SEARCH, GRAPH_CONTEXT, GRAPH_COMMUNITIES,
+    EXPORT, SPARQL, CANDIDATES, EVALUATIONS, MODES, COMPARE, THEMES, GRAPH_SEARCH, GRAPH_CONTEXT, GRAPH_COMMUNITIES,
 )  # fmt: skip
 
 

@@ -45,10 +45,8 @@ CENTRAL = 4  # most central members that are
 LOOKED_AT = 20  # most central members among which those are looked for that are no events
 NAME = 60  # characters of a name
 WORDS = 100  # of a summary, at most
-TOLD, TOLD_SECONDS = (
-    1000,
-    3600.0,
-)  # summaries that are kept, and for how long; source of the latter: the published caches
+# summaries that are kept, and for how long; source of the latter: the published caches
+TOLD, TOLD_SECONDS = (1000, 3600.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pydantic import AfterValidator, Field, model_validator
@@ -177,6 +177,67 @@ class CommunitiesConfig(Record):
     parts: Count
     seed: int
     told: Count
+
+
+class GraphPartitionsConfig(Record):
+    """How the entity graph is cut: by `method`, into parts of about `target_size` documents, or into `num_parts` where that
+    is not 0, and of `limit` at most; what has fewer than `least` is gathered, but for `leiden`."""
+
+    method: Literal["leiden", "metis", "hybrid"]
+    target_size: Count
+    num_parts: Annotated[int, Field(ge=0)]
+    limit: Count
+    least: Count
+    seed: int
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        if self.target_size > self.limit or 2 * self.least > self.limit:
+            raise ValueError("`target_size` may not be above `limit`, nor `least` above half of it")
+        return self
+
+
+class QuestionWording(Record):
+    """How questions to train with are worded: about one thing `{a}` (`inside`), about two that are joined by others
+    (`across`), and, where the data words relations, about what is joined to it by them (`related`): a `{kind}`, else `thing`;
+    `joint` stands between two steps."""
+
+    inside: Annotated[tuple[str, ...], Field(min_length=1)]
+    across: Annotated[tuple[str, ...], Field(min_length=1)]
+    related: Annotated[tuple[str, ...], Field(min_length=1)]
+    thing: str
+    joint: str
+
+    @model_validator(mode="after")
+    def _filled(self) -> Self:
+        places = {"inside": ("a",), "across": ("a", "b"), "related": ("kind", "relation", "a")}
+        for name, known in places.items():
+            for form in getattr(self, name):
+                try:
+                    filled = form.format(**{place: f"<{place}>" for place in known})
+                except (LookupError, ValueError, AttributeError):
+                    filled = ""
+                if not all(f"<{place}>" in filled for place in known):
+                    wanted = " and ".join(f"{{{place}}}" for place in known)
+                    raise ValueError(f"`{name}` has {form!r}, which does not have {wanted}, and these alone")
+        return self
+
+
+class AlignmentConfig(Record):
+    """How the aligner is trained: `model` by `loss` for `steps` of `batch` questions at most, and no longer than `patience`
+    looks, one each `look` steps, bring nothing better. `questions`: made to train with; `tested`: to look how good it is."""
+
+    model: Literal["mlp", "gcn", "sage", "gin"]
+    loss: Literal["infonce", "bce"]
+    questions: Count
+    tested: Count
+    steps: Count
+    batch: Count
+    rate: Positive
+    look: Count
+    patience: Count
+    seed: int
+    wording: QuestionWording
 
 
 class Dense(Record):

@@ -15,9 +15,9 @@ import yaml
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator
 
 from crmrag_query.config.build import Rebuild, Suspects
-from crmrag_query.config.former import FORMER
 from crmrag_query.config.reading import (
     ENVIRONMENT,
+    FORMER,
     Count,
     NotNegative,
     Pattern,
@@ -39,7 +39,7 @@ def _some(languages: tuple[str, ...]) -> tuple[str, ...]:
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 SAMPLE_MARK = "-sample"  # at the end of a sample's name, after that of its data set
-OPERATIONAL = frozenset({"rebuild", "keep_releases", "shapes", "model_calls"})
+OPERATIONAL = frozenset({"rebuild", "keep_releases", "shapes", "model_calls", "postgres"})
 """Keys that say how a data set is run and nothing of what is made of it: no release depends on them."""
 _NEITHER = (
     "a data set has `rdf`, files, `endpoint`, a SPARQL endpoint, or a list `sources`, and this has neither"
@@ -127,11 +127,15 @@ class DatasetConfig(Record):
     questions: str = ""
     shapes: tuple[str, ...] = ()
     relationships: str = ""
+    token_vectors: bool = False
     communities: bool = True
     community_model: str = ""
+    graph_partitions: bool = False
+    aligner: bool = False
     model_calls: ModelCalls = ModelCalls()
-    write_markdown: bool = True
+    write_markdown: bool | None = None
     write_triples_pickle: bool = False
+    postgres: bool = False
     suspects: Suspects | None = None
     rebuild: Rebuild = Rebuild()
     keep_releases: int = Field(default=2, ge=2)
@@ -365,9 +369,8 @@ def rename_dataset(file: Path, name: str, to: str) -> DatasetConfig:
         )
     lines[first] = lines[first].replace(name, to, 1)
     wanted = {to if key == name else key: one for key, one in present.items()}
-    called = (
-        {} if "title" in read_yaml(file)["datasets"][name] else {"title": to}
-    )  # a title that is the name alone
+    # a title that is the name alone
+    called = {} if "title" in read_yaml(file)["datasets"][name] else {"title": to}
     wanted[to] = wanted[to].model_copy(update={"name": to, **called})
     return _replaced(file, "".join(lines), wanted)[to]
 

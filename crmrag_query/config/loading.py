@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from crmrag_query.config.build import (
     Aggregation,
+    AlignmentConfig,
     Chaining,
     Checks,
     Chunks,
@@ -21,6 +22,7 @@ from crmrag_query.config.build import (
     Dense,
     Discovery,
     DocumentText,
+    GraphPartitionsConfig,
     Images,
     Links,
     Names,
@@ -30,8 +32,7 @@ from crmrag_query.config.build import (
     Sparse,
     Suspects,
 )
-from crmrag_query.config.datasets import DatasetConfig, EmbeddingConfig
-from crmrag_query.config.former import FORMER, FORMER_FILES
+from crmrag_query.config.extraction import ExtractionPart
 from crmrag_query.config.parts import (
     CategoriesPart,
     EventsPart,
@@ -55,6 +56,8 @@ from crmrag_query.config.query import (
     Wikidata,
 )
 from crmrag_query.config.reading import (
+    FORMER,
+    FORMER_FILES,
     Record,
     config_folder,
     default_folder,
@@ -72,8 +75,6 @@ __all__ = [
     "CategoriesPart",
     "Constants",
     "ContextConfig",
-    "DatasetConfig",
-    "EmbeddingConfig",
     "ExtractiveConfig",
     "LanguageLexicon",
     "Method",
@@ -90,9 +91,9 @@ __all__ = [
 
 
 Section = TypeVar("Section", bound=Record)
-UNRELEASED = frozenset({"requests", "dense", "checks", "evaluation"})
+UNRELEASED = frozenset({"requests", "dense", "checks", "evaluation", "extraction"})
 """Sections that a release does not hold: how its source was asked, by what sizes its
-vectors are searched, what is said of it and how it is measured are no part of the method."""
+vectors are searched, what is said of it, how it is measured and how its pages were read are no part of the method."""
 
 
 def _shipped(section: str, kind: type[Section]) -> Section:
@@ -126,6 +127,8 @@ class Constants(Record):
     pagerank: PageRank
     aggregation: Aggregation
     communities: CommunitiesConfig = _shipped("communities", CommunitiesConfig)
+    graph_partitions: GraphPartitionsConfig = _shipped("graph_partitions", GraphPartitionsConfig)
+    alignment: AlignmentConfig = _shipped("alignment", AlignmentConfig)
     profile: ProfileConfig
     retrieval: RetrievalConfig
     context: ContextConfig
@@ -135,6 +138,10 @@ class Constants(Record):
     answers: AnswersConfig
     plans: PlansConfig
     evaluation: EvaluationConfig = _shipped("evaluation", EvaluationConfig)
+
+
+def _extraction(folder: Path | str | None = None) -> ExtractionPart:
+    return read_part(ExtractionPart, part_file("extraction.yaml", folder))
 
 
 class Method(Constants):
@@ -149,6 +156,7 @@ class Method(Constants):
     translations: TranslationsPart
     relations: dict[str, Relation]
     sets: SetsPart
+    extraction: ExtractionPart = Field(default_factory=_extraction)
     relationship_sets: dict[str, RelationshipSet]
 
 
@@ -184,6 +192,7 @@ def load_method(folder: Path | str | None = None) -> Method:
         translations=read_part(TranslationsPart, part_file("translations.yaml", folder)),
         relations=read_part(RelationsPart, part_file("relations.yaml", folder)).relations,
         sets=read_part(SetsPart, part_file("sets.yaml", folder)),
+        extraction=_extraction(folder),
         relationship_sets=sets,
     )
 
@@ -250,6 +259,7 @@ def released_method(stored: bytes, folder: Path | None = None) -> Method:
     own["prompts"] = read_part(PromptsPart, part_file("prompts.yaml", folder))
     own["sets"] = read_part(SetsPart, part_file("sets.yaml", folder))
     own["questions"] = _over_shipped(QuestionLexicon, "questions.yaml", folder)
+    own["extraction"] = _extraction(folder)
     taken = {
         section: getattr(method, section).model_copy(update={key: getattr(own[section], key) for key in keys})
         if keys

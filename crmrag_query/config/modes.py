@@ -63,6 +63,29 @@ VARIABLES: Mapping[str, str] = {
 """Environment variables that take the place of limits, by the names that they were published under."""
 
 
+Measure = Literal["cosine", "pagerank", "interaction"]
+
+
+class Walk(Record):
+    """How the channel `walker` goes through the entity graph.
+
+    `by`: `fusion` (all that is stitched, by several `rankings`, fused) or `steps` (from the landings to the neighbours that
+    late interaction finds nearest: the published walk); `rankings`: by the `cosine` of windows, by personalised `pagerank`
+    from the landings, by late `interaction`; `parts`: graph partitions that are stitched together; `landings`: documents of
+    them that it begins at; `documents`: most that are stitched where there are no partitions. Of `steps` alone: `beam`:
+    documents that it goes on from, `steps` at most, until one is as near as `stop`.
+    """
+
+    by: Literal["fusion", "steps"] = "fusion"
+    rankings: tuple[Measure, ...] = get_args(Measure)
+    parts: Annotated[int, Field(ge=1, le=50)] = 3
+    landings: Annotated[int, Field(ge=1, le=100)] = 10
+    documents: Annotated[int, Field(ge=10, le=20_000)] = 600
+    beam: Annotated[int, Field(ge=1, le=100)] = 3
+    steps: Annotated[int, Field(ge=1, le=20)] = 3
+    stop: Share = 0.9
+
+
 class Mode(Record):
     """How a question is answered: by which `channels` documents are found, in the order in which their rankings are fused;
     what is done with the candidates (`expansion`); whether the question is read as a plan `first`, `only`, or `never`.
@@ -71,7 +94,7 @@ class Mode(Record):
     `needs`: artifacts of a release beyond those that its channels and expansion need; `limited`: whether the `limits` say how
     much is found, else the form of the question does; `model`: what a language model does in it besides writing: `queries`
     (SPARQL, where a question becomes no plan), `tools` (it calls tools, within `bounds`), `themes` (a partial answer from
-    each theme that was found, then the whole).
+    each theme that was found, then the whole); `walk`: how its channel `walker` goes.
     """
 
     # Set by `load_modes`: in the file the name is the key, and the limits are those of all modes.
@@ -86,6 +109,7 @@ class Mode(Record):
     model: Literal["", "queries", "tools", "themes"] = ""
     bounds: Bounds = Bounds()
     limited: bool = False
+    walk: Walk = Walk()
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

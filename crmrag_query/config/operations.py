@@ -194,9 +194,8 @@ def load_operations(folder: Path | str | None = None) -> Operations:
             )
             for one in error.mistakes
         )
-    raise ConfigError(
-        file, mistakes
-    )  # out of the handler, so that it carries no error that shows what it hides
+    # out of the handler, so that it carries no error that shows what it hides
+    raise ConfigError(file, mistakes)
 
 
 def variables(hook: HookConfig) -> tuple[str, ...]:

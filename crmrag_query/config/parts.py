@@ -7,8 +7,16 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from crmrag_query.config.former import FORMER_QUESTIONS
-from crmrag_query.config.reading import CategoryName, Codes, Count, Record, Share, default_folder, read_yaml
+from crmrag_query.config.reading import (
+    FORMER_QUESTIONS,
+    CategoryName,
+    Codes,
+    Count,
+    Record,
+    Share,
+    default_folder,
+    read_yaml,
+)
 from crmrag_query.config.relations import Path
 
 

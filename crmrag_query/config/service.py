@@ -104,6 +104,17 @@ class McpConfig(Record):
     table_characters: Count
 
 
+class UploadsConfig(Record):
+    """Documents that may be sent: to which `datasets`, of at most so many `megabytes` and `pages`; at most so many lie in an
+    inbox (`waiting`). `build`: a build is started here for each; else a watch, or a person, takes them up."""
+
+    datasets: tuple[str, ...] = ()
+    megabytes: Positive = 50
+    pages: Count = 2000
+    waiting: Count = 1000
+    build: bool = False
+
+
 class ServiceConfig(Record):
     """How the service runs. `hosts` that it answers for (none: those of this machine where it listens on a loopback address,
     else any); `origins`: web pages of other hosts that may call it; `heartbeat_seconds` of silence after which a stream says
@@ -118,6 +129,7 @@ class ServiceConfig(Record):
     kept: Kept
     mcp: McpConfig
     sparql: SparqlConfig
+    uploads: UploadsConfig = UploadsConfig()
 
 
 def load_service(folder: Path | str | None = None) -> ServiceConfig:

@@ -142,6 +142,7 @@ class SetWords(Record):
     among: Counted
     same: str
     stated_in: str
+    read: str
     number_of: str
     earliest: str
     latest: str

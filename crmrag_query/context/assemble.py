@@ -55,6 +55,7 @@ from crmrag_query.questions.form import Form
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.retrieval.aggregation import Aggregation, RelationshipCount
 from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.text import plain, shorten, tokens
 
 # Characters of the block of counts, and how long its lists are. Source: the published CRM-RAG.
@@ -156,7 +157,7 @@ HIGH_VALUE = (
 _RDFS, _OWL = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2002/07/owl#"
 # By exact IRI, never by a part of it.
 EXCLUDED = {
-    "http://www.w3.org/1999/02/22-rdf-syntax-ns#type",
+    RDF_TYPE,
     *(_RDFS + name for name in ("label", "comment", "subClassOf", "subPropertyOf", "domain", "range", "seeAlso")),
     f"{_RDFS}isDefinedBy", f"{_OWL}inverseOf", f"{_OWL}equivalentClass",
 }  # fmt: skip

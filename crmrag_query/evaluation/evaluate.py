@@ -3,34 +3,43 @@ each stage, and plain baselines with the same encoder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from crmrag_query.answers.ask import Ask, Conversation, prepare, search, stream
 from crmrag_query.answers.records import Answer, answer_of
+from crmrag_query.answers.taught import Lesson, lessons_of
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.artifacts.places import PIPELINE
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import EXPANSIONS, Mode
 from crmrag_query.errors import ModelError, QuestionError
-from crmrag_query.evaluation.judge import judge
 from crmrag_query.evaluation.questions import GoldQuestion, read_questions
-from crmrag_query.evaluation.runs import BASELINES, Names, judged, measure, require_measures
 from crmrag_query.evaluation.scores import (
+    BASELINES,
     AnswerScore,
     ContextScore,
     Evaluation,
+    Names,
     Outcome,
     Scores,
+    judge,
+    judged,
+    measure,
+    require_measures,
     score_answer,
     score_context,
 )
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import Model
 from crmrag_query.llm.pool import ModelPool
+from crmrag_query.plans.execute import execute
+from crmrag_query.plans.world import World
+from crmrag_query.reading.heard import analysed
+from crmrag_query.reading.read import parse
 from crmrag_query.retrieval.channels import channel_names
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import find_mode
@@ -221,3 +230,28 @@ def _question(
         answer = answer_of(stream(release, question.question, Ask(plan.model, mode=mode), talk.state))
         found.written[question.id] = answer
         found.answers[question.id] = score_answer(question, answer, release.method.sets.answers.abbreviations)
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A lesson tried on a release: ``size`` of its set, None for a refused question; ``mistake``: why it cannot be executed;
+    ``alone``: whether the question is read so without having been taught."""
+
+    lesson: Lesson
+    size: int | None = None
+    mistake: str = ""
+    alone: bool = False
+
+
+def replay(release: Release) -> Iterator[Replayed]:
+    """Every lesson, tried on a release. Raises ConfigError."""
+    for lesson in lessons_of(release):
+        own = parse(release, analysed(release, lesson.question))
+        try:
+            plan = lesson.read()
+            size = None if plan is None else execute(plan, release[World]).size
+        except QuestionError as error:
+            yield Replayed(lesson, mistake=str(error))
+            continue
+        alone = own.plan == plan and own.certain if plan is not None else not own.certain
+        yield Replayed(lesson, size, alone=alone)

@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from crmrag_query.config import load_datasets
+from crmrag_query.config.datasets import load_datasets
 from crmrag_query.errors import QuestionError
 from crmrag_query.questions.form import Form
 
@@ -61,9 +61,8 @@ class GoldQuestion:
 
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-Id = Annotated[
-    str, StringConstraints(pattern=r"^\S+$")
-]  # it stands in TREC files, which separate by white space
+# it stands in TREC files, which separate by white space
+Id = Annotated[str, StringConstraints(pattern=r"^\S+$")]
 
 
 class _AnyOf(BaseModel):

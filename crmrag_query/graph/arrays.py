@@ -90,7 +90,6 @@ LABEL_KINDS: Final = (
 LINK_KINDS: Final = ("wikidata", "getty", "viaf", "geonames", "other")
 # The archive of all triples, beside the graph: Parquet, a row a triple; types are triples of rdf:type.
 EDGES: Final = "edges.parquet"
-RDF_TYPE: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 EDGE_COLUMNS: Final = ("s", "s_label", "p", "p_label", "o", "o_label")
 EDGE_SCHEMA: Final = pa.schema([(name, pa.dictionary(pa.int32(), pa.utf8())) for name in EDGE_COLUMNS])
 

@@ -166,7 +166,16 @@ class Graph:
 
     def node(self, iri: str) -> int | None:
         """The node of an IRI, or None; binary search over the mapped column."""
-        wanted = iri.encode()
+        wanted, low = iri.encode(), self._first(iri.encode())
+        offsets, data = self._iri_bytes
+        return low if low < self.nodes and bytes(data[offsets[low] : offsets[low + 1]]) == wanted else None
+
+    def beginning(self, text: str) -> tuple[int, int]:
+        """The nodes whose IRIs begin so, as the first of them and the one after the last."""
+        return self._first(text.encode()), self._first(text.encode() + b"\xff")
+
+    def _first(self, wanted: bytes) -> int:
+        """The first node whose IRI is this or comes after it."""
         offsets, data = self._iri_bytes
         low, high = 0, self.nodes
         while low < high:
@@ -175,7 +184,7 @@ class Graph:
                 low = middle + 1
             else:
                 high = middle
-        return low if low < self.nodes and bytes(data[offsets[low] : offsets[low + 1]]) == wanted else None
+        return low
 
     @cached_property
     def flags(self) -> Bytes:
@@ -307,6 +316,11 @@ class Graph:
     def graph_sets(self) -> list[tuple[str, ...]]:
         """Sets of named graphs by number; 0 is the default graph alone, "" in a set stands for the default graph."""
         return [tuple(names) for names in open_table(self.folder, "graphs").column("graphs").to_pylist()]
+
+    @cached_property
+    def named_graphs(self) -> frozenset[str]:
+        """The IRIs of all named graphs."""
+        return frozenset(name for names in self.graph_sets for name in names if name)
 
     @cached_property
     def triple_graph(self) -> Ints:

@@ -50,9 +50,8 @@ def bound_replies(litellm: ModuleType) -> None:
         known: Any = litellm
         known.sync_transport = transport  # of every client that it makes for itself
         known.client_session = httpx.Client(transport=transport, follow_redirects=True)  # of OpenAI's SDK
-        known.module_level_client = HTTPHandler(
-            timeout=litellm.request_timeout
-        )  # may be older than the transport
+        # may be older than the transport
+        known.module_level_client = HTTPHandler(timeout=litellm.request_timeout)
 
 
 class Bounded(httpx.BaseTransport):

@@ -571,7 +571,8 @@ class CannedModel:
         yield from self.reply.splitlines(keepends=True)
 
 
-LONGEST_REPLY = 20_000  # characters; no analysis and no question comes near this length
+LONGEST_REPLY = 20_000  # characters; no analysis and no question comes near this length …
+TOKEN_CHARACTERS = 6  # … but what is asked for with more tokens, each of so many characters at most, may
 
 
 def bare(model: Model | None) -> Model | None:
@@ -613,19 +614,19 @@ def ask(model: Model, request: Request) -> Reply:
     def pieces() -> Iterator[str]:
         nonlocal found
         texts = request.texts_only
-        if (
-            texts is not None and request.schema is None
-        ):  # a stream tells at once when the model says too much
+        # a stream tells at once when the model says too much
+        if texts is not None and request.schema is None:
             found = replace(found, usage=(yield from streamed(model, texts)))
         else:
             found = whole_of(model, request)
             yield found.text
 
     said, length = list[str](), 0
+    longest = max(LONGEST_REPLY, TOKEN_CHARACTERS * (request.most or 0))
     for piece in within(pieces(), model.name, request.seconds, request.seconds):
         said.append(piece)
         length += len(piece)
-        if length > LONGEST_REPLY:
+        if length > longest:
             raise ModelError(f"The model {model.name} said more than was asked for.", "Choose another model.")
     reply = replace(found, text="".join(said).strip())
     if not reply.text and not reply.calls:

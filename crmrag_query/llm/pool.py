@@ -52,6 +52,8 @@ class ModelPool:
     usage: Usage = field(default_factory=Usage)
     why: str = ""
     """The last reason for which a request failed or was left."""
+    ended: bool = False
+    """Whether no more is sent: a ceiling is reached, or the model is away."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _reserved: Usage = field(default_factory=Usage)
     _next: float = 0.0
@@ -71,7 +73,7 @@ class ModelPool:
         """
         pool = ThreadPoolExecutor(self.workers)
         try:
-            yield from pool.map(lambda request: self._one(request, read), requests)
+            yield from pool.map(lambda request: self.one(request, read), requests)
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -84,7 +86,8 @@ class ModelPool:
             found["why"] = self.why
         return found
 
-    def _one(self, request: Request, read: Callable[[str], T]) -> T | None:
+    def one(self, request: Request, read: Callable[[str], T]) -> T | None:
+        """What ``read`` makes of the reply to one request, as ``map`` has it."""
         request = replace(request, seconds=self.seconds)
         place = self.cache / f"{_key(self.model.name, request)}.json" if self.cache is not None else None
         if (found := _kept(place, read)) is not None:
@@ -151,6 +154,7 @@ class ModelPool:
                 self._reserved += estimate
                 self.counts["asked"] += 1
                 return True
+            self.ended = True
             return False
 
     def _settle(self, estimate: Usage, used: Usage) -> None:

@@ -21,7 +21,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from crmrag_query.client.asynchronous import AsyncClient
+from crmrag_query.client.base import AsyncClient
 from crmrag_query.codec import to_json
 from crmrag_query.config.service import McpConfig, load_service
 from crmrag_query.errors import CrmRagError, QuestionError, ReleaseNotFound, UnknownEntity

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.codes import Normalised, normalise_class, normalise_property
-from crmrag_query.ontology.load import load_ontology
-from crmrag_query.ontology.tables import Ontology, Term
+from crmrag_query.ontology.load import Ontology, Term, load_ontology
 
 __all__ = [
     "Category",

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from crmrag_query.config.loading import CategoriesPart
 from crmrag_query.config.reading import part_file, read_part
-from crmrag_query.ontology.load import load_ontology
-from crmrag_query.ontology.tables import Ontology
+from crmrag_query.ontology.load import Ontology, load_ontology
 
 
 class Category(IntFlag):

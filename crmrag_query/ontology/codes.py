@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from crmrag_query.errors import OntologyError
-from crmrag_query.ontology.load import Vocabulary, load_vocabulary
-from crmrag_query.ontology.rows import Kind, local_name, namespace_of, take_apart
+from crmrag_query.ontology.load import Kind, Vocabulary, load_vocabulary, local_name, namespace_of, take_apart
 
 Rule = Literal["exact", "renamed", "erlangen", "linked-art", "version"]
 _LINKED_ART = "linked_art"

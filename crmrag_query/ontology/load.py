@@ -5,30 +5,542 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import hashlib
 import io
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from pydantic import Field, field_validator
 
 from crmrag_query.config.reading import Record, ontology_folders, read_part
-from crmrag_query.errors import OntologyError
-from crmrag_query.ontology.extract import stem
-from crmrag_query.ontology.rows import (
-    Kind,
-    OntologyTable,
-    Row,
-    as_words,
-    flipped,
-    namespace_of,
-    read_table,
-    take_apart,
+from crmrag_query.errors import MissingExtraError, OntologyError
+from crmrag_query.syntax import OutOfBounds, require_bounds
+
+_NAME = re.compile(
+    r"""(?P<letters>[A-Z]{1,4})
+        (?P<number>\d+(?:\.\d+)?)
+        (?P<suffix>[a-z]|[FB](?=_|$))?
+        (?P<apart>_i(?=_|$))?
+        (?P<second>_[A-Z]{1,4}\d+(?=_|$))?
+        (?:_(?P<words>.+))?""",
+    re.VERBOSE,
 )
-from crmrag_query.ontology.tables import Ontology, Term
+_SEPARATORS = re.compile(r"[/#]")
+_ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
+
+
+class Spelling(NamedTuple):
+    """A name taken apart: its code as we write codes, and the words after it."""
+
+    code: str
+    words: str
+
+
+def local_name(iri: str) -> str:
+    """What follows the last `/` or `#` of an IRI, percent escapes undone, blanks as underscores."""
+    last = _SEPARATORS.split(iri)[-1]
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), last).replace(" ", "_")
+
+
+def namespace_of(iri: str) -> str:
+    """The IRI up to and with its last `/` or `#`."""
+    return iri[: len(iri) - len(_SEPARATORS.split(iri)[-1])]
+
+
+@lru_cache(maxsize=65536)
+def take_apart(name: str) -> Spelling | None:
+    """Code and words of a name, or None where it carries no code.
+
+    Inverses are written `P108i` whether the name says `P108i_…`, `P108_i_…` or, as CRM up to 5.0.0
+    did, `P108B_…` (`P108F_…` being the plain property). Two class codes, as in `E33_E41_…`, are one.
+    """
+    found = _NAME.fullmatch(name)
+    if found is None:
+        return None
+    suffix = found["suffix"] or ""
+    inverse = "i" if found["apart"] else {"F": "", "B": "i"}.get(suffix, suffix)
+    codes = sorted(
+        (found["letters"] + found["number"] + inverse, *filter(None, [(found["second"] or "")[1:]]))
+    )
+    return Spelling("_".join(codes), found["words"] or "")
+
+
+def as_words(name: str) -> str:
+    """The words of a name for a person: `P108i_was_produced_by` gives "was produced by"."""
+    spelling = take_apart(name)
+    return (spelling.words if spelling else name).replace("_", " ").strip()
+
+
+def flipped(code: str) -> str:
+    """The code of the other direction by CRM's convention: `P108` and `P108i`."""
+    return code[:-1] if code.endswith("i") else code + "i"
+
+
+Kind = Literal["class", "property"]
+FIXED_COLUMNS = (
+    "kind", "code", "name", "iri", "parents", "inverse", "symmetric", "transitive", "domain", "range"
+)  # fmt: skip
+"""Columns of every table; one column `label` or `label@LANG` per language follows."""
+LABEL = "label"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A class or a property as one ontology file states it.
+
+    `parents`, `inverse`, `domain` and `range` are codes as that file uses them (`rdfs:Literal` and
+    `xsd:…` for literal ranges, empty where nothing is stated). A row with an empty `name` adds
+    parents to a class or property that another ontology declares.
+    """
+
+    kind: Kind
+    code: str
+    name: str
+    iri: str
+    parents: tuple[str, ...] = ()
+    inverse: str = ""
+    symmetric: bool = False
+    transitive: bool = False
+    domain: str = ""
+    range: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OntologyTable:
+    """The rows of one ontology, sorted by kind and code; `skipped` counts terms that were left out."""
+
+    name: str
+    rows: tuple[Row, ...]
+    skipped: tuple[str, ...] = ()
+
+
+def to_csv(table: OntologyTable) -> str:
+    """The table as CSV text with Unix line ends; the same table gives the same bytes."""
+    languages = sorted({language for row in table.rows for language in row.labels})
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*FIXED_COLUMNS, *(f"{LABEL}@{lang}" if lang else LABEL for lang in languages)])
+    for row in table.rows:
+        writer.writerow(
+            [
+                row.kind,
+                row.code,
+                row.name,
+                row.iri,
+                " ".join(row.parents),
+                row.inverse,
+                "1" if row.symmetric else "",
+                "1" if row.transitive else "",
+                row.domain,
+                row.range,
+                *(row.labels.get(language, "") for language in languages),
+            ]
+        )
+    return out.getvalue()
+
+
+def from_csv(text: str, name: str, where: str = "") -> OntologyTable:
+    """Read what `to_csv` wrote; raises OntologyError naming the file, the line and what is missing there."""
+    reader = csv.reader(io.StringIO(text))
+    header = next(reader, [])
+    if tuple(header[: len(FIXED_COLUMNS)]) != FIXED_COLUMNS:
+        raise OntologyError(
+            f"{where or name} is not an ontology table; it starts with {','.join(header[:10]) or 'missing'}.",
+            f"They must be {','.join(FIXED_COLUMNS)}; write tables with `crmrag ontology extract`.",
+        )
+    languages = [column.partition("@")[2] for column in header[len(FIXED_COLUMNS) :]]
+    return OntologyTable(name, tuple(_rows(reader, languages, len(header), where or name)))
+
+
+def read_table(path: Path) -> OntologyTable:
+    """The table in a CSV file, named after the file."""
+    return from_csv(path.read_text(encoding="utf-8"), path.stem, str(path))
+
+
+def _rows(reader: Iterable[list[str]], languages: list[str], width: int, where: str) -> Iterable[Row]:
+    for number, cells in enumerate(reader, start=2):
+        if len(cells) != width or cells[0] not in ("class", "property") or not cells[1]:
+            raise OntologyError(
+                f"{where}, row {number}: {','.join(cells)[:80]!r} is not a row of an ontology table.",
+                f"A row has {width} cells, the first 'class' or 'property', the second a code.",
+            )
+        yield Row(
+            "class" if cells[0] == "class" else "property",
+            cells[1], cells[2], cells[3], tuple(cells[4].split()), cells[5],
+            cells[6] == "1", cells[7] == "1", cells[8], cells[9],
+            {lang: text for lang, text in zip(languages, cells[10:], strict=True) if text},
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A class or property; every code in it is known to the same ontology (or is a literal type, `xsd:…`)."""
+
+    kind: Kind
+    code: str
+    name: str
+    iri: str
+    parents: tuple[str, ...]
+    inverse: str
+    symmetric: bool
+    transitive: bool
+    domain: str
+    range: str
+    labels: Mapping[str, str]
+    table: str
+
+
+Directed = tuple[str, bool]
+"""A property's code, and whether its triples are followed from subject to object."""
+
+
+@dataclass(frozen=True)
+class Ontology:
+    """Classes and properties by code.
+
+    A code that several ontologies use for different things belongs to the first; the others are
+    qualified by their table (`frbroo:R30`). Classes and properties are looked up apart, since CRMdig's
+    property F1 is not LRMoo's class F1. All tuples are sorted and never contain the code asked about.
+    """
+
+    classes: Mapping[str, Term]
+    properties: Mapping[str, Term]
+    names: Mapping[Kind, Mapping[str, str]]
+    iris: Mapping[Kind, Mapping[str, str]]
+    _closures: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
+    _directed: dict[tuple[str, bool], tuple[Directed, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def class_(self, code: str) -> Term:
+        """The class with this code; raises OntologyError with the nearest codes."""
+        return _found(self.classes, code, "class")
+
+    def property_(self, code: str) -> Term:
+        """The property with this code; raises OntologyError with the nearest codes."""
+        return _found(self.properties, code, "property")
+
+    def label(self, code: str, lang: str | Sequence[str] = "en", kind: Kind | None = None) -> str:
+        """Label in the first language that has one, then English, then any; an unknown code itself.
+
+        Without `kind` a class is preferred to a property of the same code.
+        """
+        term = self.classes.get(code) if kind != "property" else None
+        if term is None and kind != "class":
+            term = self.properties.get(code)
+        if term is None:
+            return code
+        wanted = (lang,) if isinstance(lang, str) else tuple(lang)
+        for language in (*wanted, "en", "", *sorted(term.labels)):
+            if language in term.labels:
+                return term.labels[language]
+        return as_words(term.name)
+
+    def superclasses(self, code: str) -> tuple[str, ...]:
+        """Codes of all classes above this one."""
+        return self._closure("above", code, self._superclasses)
+
+    def subclasses(self, code: str) -> tuple[str, ...]:
+        """Codes of all classes below this one."""
+        return self._closure("classes below", code, self._subclasses)
+
+    def subproperties(self, code: str) -> tuple[str, ...]:
+        """Codes of all properties below this one; a sub-property stated only for the inverses counts too."""
+        found = set(self._closure("properties below", code, self._subproperties))
+        inverse = self.inverse(code)
+        if inverse is not None and inverse != code:
+            mirrored = self._closure("properties below", inverse, self._subproperties)
+            found |= {below for below in map(self.inverse, mirrored) if below}
+        return tuple(sorted(found - {code}))
+
+    def inverse(self, code: str) -> str | None:
+        """The property that reads the same triples from the other end: P108i for P108, P121 for P121.
+
+        None for properties whose values are literals, which have no inverse, and for unknown codes.
+        """
+        term = self.properties.get(code)
+        if term is None:
+            return None
+        return term.inverse or (code if term.symmetric else None)
+
+    def directed(self, code: str, below: bool = True) -> tuple[Directed, ...]:
+        """Every property and direction that may state this one in data, sorted: itself, its inverse, a symmetric one both
+        ways, and the same of all properties below it, unless not ``below``. An unknown code stands for itself."""
+        known = self._directed.get((code, below))
+        if known is None:
+            known = self._directed[code, below] = tuple(sorted(self._walk(code, below)))
+        return known
+
+    def _walk(self, code: str, below: bool) -> set[Directed]:
+        found: set[Directed] = set()
+        waiting: list[Directed] = [(code, True)]
+        while waiting:
+            at, forward = waiting.pop()
+            if (at, forward) in found:
+                continue
+            found.add((at, forward))
+            inverse = self.inverse(at)
+            if inverse:
+                waiting.append((inverse, not forward))
+                if self.property_(at).symmetric:
+                    waiting.append((at, not forward))
+            if below:
+                waiting.extend((one, forward) for one in self.subproperties(at))
+        return found
+
+    def is_a(self, code: str, ancestor: str) -> bool:
+        """Whether a class is the other, or below it."""
+        return code == ancestor or ancestor in self.superclasses(code)
+
+    @cached_property
+    def _superclasses(self) -> Mapping[str, tuple[str, ...]]:
+        return {code: term.parents for code, term in self.classes.items()}
+
+    @cached_property
+    def _subclasses(self) -> Mapping[str, tuple[str, ...]]:
+        return _children(self.classes)
+
+    @cached_property
+    def _subproperties(self) -> Mapping[str, tuple[str, ...]]:
+        return _children(self.properties)
+
+    def _closure(self, which: str, code: str, step: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+        key = (which, code)
+        if key not in self._closures:
+            seen, waiting = {code}, [code]
+            while waiting:
+                fresh = set(step.get(waiting.pop(), ())) - seen
+                seen |= fresh
+                waiting += fresh
+            self._closures[key] = tuple(sorted(seen - {code}))
+        return self._closures[key]
+
+
+def _found(terms: Mapping[str, Term], code: str, kind: Kind) -> Term:
+    if code in terms:
+        return terms[code]
+    remedy = did_you_mean(code, terms, "Add its ontology with `crmrag ontology extract`.")
+    raise OntologyError(f"No {kind} has the code {code!r}.", remedy)
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str, most: int = 3) -> str:
+    """A remedy that names the nearest known names; ``otherwise`` where none is near."""
+    near = difflib.get_close_matches(name, known, n=most)
+    return f"Did you mean {' or '.join(near)}?" if near else otherwise
+
+
+def _children(terms: Mapping[str, Term]) -> dict[str, tuple[str, ...]]:
+    below: dict[str, list[str]] = {}
+    for term in terms.values():
+        for parent in term.parents:
+            below.setdefault(parent, []).append(term.code)
+    return {code: tuple(sorted(codes)) for code, codes in below.items()}
+
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+OWL = "http://www.w3.org/2002/07/owl#"
+SKOS = "http://www.w3.org/2004/02/skos/core#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+_KINDS: dict[str, Kind] = {
+    RDFS + "Class": "class",
+    OWL + "Class": "class",
+    RDF + "Property": "property",
+    OWL + "ObjectProperty": "property",
+    OWL + "DatatypeProperty": "property",
+}
+_PARENTS: dict[str, Kind] = {RDFS + "subClassOf": "class", RDFS + "subPropertyOf": "property"}
+_LITERALS = {RDFS: "rdfs:", XSD: "xsd:"}
+_XML_START = re.compile(rb"<\?xml|<!DOCTYPE|<!--|<(?:\w+:)?RDF[\s>]")
+_SYMMETRIC = re.compile(r"\b(?:property|it) is (?:transitive and )?symmetric\b", re.IGNORECASE)
+_TRANSITIVE = re.compile(r"\bproperty is transitive\b", re.IGNORECASE)
+_VERSION = re.compile(r"_v(?=\d)")
+
+
+@dataclass(slots=True)
+class _Term:
+    """What a file says of one IRI, while it is being read."""
+
+    kinds: set[Kind] = field(default_factory=set)
+    parents: list[tuple[Kind, str]] = field(default_factory=list)
+    inverses: set[str] = field(default_factory=set)
+    domains: set[str] = field(default_factory=set)
+    ranges: set[str] = field(default_factory=set)
+    labels: dict[str, str] = field(default_factory=dict)
+    symmetric: bool = False
+    transitive: bool = False
+
+
+def table_name(path: Path) -> str:
+    """The name of the table a file gives: `CRMdig_v5.0.rdf` gives `crmdig_5.0`."""
+    return _VERSION.sub("_", path.stem.lower()).replace(" ", "_")
+
+
+def stem(table: str) -> str:
+    """A table's name without its version: what qualifies a code that is not unique."""
+    return re.sub(r"_[\d.]+$", "", table)
+
+
+def extract(paths: Sequence[Path], name: str = "") -> OntologyTable:
+    """One table of all classes and properties that the files declare, sorted by kind and code.
+
+    RDF/XML or Turtle is told by content, whatever the extension says. A term without a code in its
+    name gets `TABLE:name`. Symmetric and transitive flags come from OWL types, or from the sentence
+    that CRM's definitions use for it. Raises OntologyError for a file that cannot be read or that
+    declares nothing, MissingExtraError without pyoxigraph.
+    """
+    if not paths:
+        raise OntologyError("No ontology file was given.", "Name one or more RDFS or OWL files.")
+    title = name or table_name(paths[0])
+    terms: dict[str, _Term] = {}
+    own: set[str] = set()
+    for path in paths:
+        declared: Counter[str] = Counter()
+        for subject, predicate, value, language in _statements(path):
+            if _note(terms.setdefault(subject, _Term()), predicate, value, language):
+                declared[namespace_of(subject)] += 1
+        own |= {namespace for namespace, _ in declared.most_common(1)}
+    rows = _rows_of(terms, own, title)
+    if not rows:
+        raise OntologyError(
+            f"{', '.join(str(path) for path in paths)} declares no class and no property.",
+            "It has neither rdfs:Class, owl:Class, rdf:Property nor owl:ObjectProperty; is this data?",
+        )
+    kept = {row.iri for row in rows}
+    skipped = tuple(sorted(iri for iri, term in terms.items() if term.kinds and iri not in kept))
+    return OntologyTable(title, rows, skipped)
+
+
+def is_xml(head: bytes) -> bool:
+    """Whether a file's first bytes are RDF/XML rather than Turtle (whose `<` opens an IRI)."""
+    return _XML_START.match(head.removeprefix(b"\xef\xbb\xbf").lstrip()) is not None
+
+
+def _statements(path: Path) -> Iterable[tuple[str, str, str, str | None]]:
+    """Subject, predicate and object of the statements about IRIs; the language is None unless a literal's."""
+    try:
+        import pyoxigraph
+    except ImportError as error:
+        raise MissingExtraError("Reading ontology files", "build", "pyoxigraph") from error
+    try:
+        data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+        xml = is_xml(data[:4096])
+        require_bounds(data, "XML" if xml else "Turtle")
+        form = pyoxigraph.RdfFormat.RDF_XML if xml else pyoxigraph.RdfFormat.TURTLE
+        for quad in pyoxigraph.parse(data, form, base_iri="http://ontology.invalid/"):
+            if isinstance(quad.subject, pyoxigraph.NamedNode):
+                stated = quad.object
+                language = (stated.language or "") if isinstance(stated, pyoxigraph.Literal) else None
+                value = "" if isinstance(stated, pyoxigraph.BlankNode | pyoxigraph.Triple) else stated.value
+                yield quad.subject.value, quad.predicate.value, value, language
+    except OSError as error:
+        raise OntologyError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from error
+    except OutOfBounds as error:
+        raise OntologyError(f"{path} is not read: {error.what}.", error.remedy) from error
+    except (SyntaxError, ValueError) as error:
+        raise OntologyError(
+            f"{path} is neither valid RDF/XML nor valid Turtle: {error}.", "Convert it, or repair that line."
+        ) from error
+
+
+def _note(term: _Term, predicate: str, value: str, language: str | None) -> Kind | None:
+    """Take one statement into the term; returns the kind where the statement declares it."""
+    if predicate == RDF + "type":
+        term.symmetric |= value == OWL + "SymmetricProperty"
+        term.transitive |= value == OWL + "TransitiveProperty"
+        if value in _KINDS:
+            term.kinds.add(_KINDS[value])
+            return _KINDS[value]
+    elif predicate in (RDFS + "label", SKOS + "prefLabel") and language is not None:
+        text = " ".join(value.split())
+        term.labels[language] = min(term.labels.get(language, text), text)
+    elif predicate == RDFS + "comment":
+        term.symmetric |= _SYMMETRIC.search(value) is not None
+        term.transitive |= _TRANSITIVE.search(value) is not None
+    elif value and language is None and predicate in _PARENTS:
+        term.parents.append((_PARENTS[predicate], value))
+    elif value and language is None:
+        links = {OWL + "inverseOf": term.inverses, RDFS + "domain": term.domains, RDFS + "range": term.ranges}
+        links.get(predicate, set()).add(value)
+    return None
+
+
+def _rows_of(terms: dict[str, _Term], own: set[str], table: str) -> tuple[Row, ...]:
+    codes = {iri: _code(iri, own, table) for iri in terms}
+    rows = []
+    for iri, term in terms.items():
+        declared = namespace_of(iri) in own
+        for kind in sorted(term.kinds if declared else {kind for kind, _ in term.parents}):
+            row = _row(iri, kind, term, codes, declared)
+            if row.code and (row.name or row.parents):
+                rows.append(row)
+    listed = {row.code for row in rows if row.kind == "property"}
+    whole = (_with_inverse(row, listed, terms, codes) for row in rows)
+    return tuple(sorted(whole, key=lambda row: (row.kind, _order(row))))
+
+
+def _row(iri: str, kind: Kind, term: _Term, codes: dict[str, str], own: bool) -> Row:
+    parents = sorted(
+        {_reference(value, codes) for of, value in term.parents if of == kind} - {"", codes[iri]}
+    )
+    if not own:
+        return Row(kind, codes[iri], "", iri, tuple(parents))
+    name = local_name(iri)
+    return Row(
+        kind, codes[iri], name, iri, tuple(parents), "", term.symmetric, term.transitive,
+        _single(term.domains, codes), _single(term.ranges, codes), term.labels or {"en": as_words(name)},
+    )  # fmt: skip
+
+
+def _with_inverse(row: Row, listed: set[str], terms: dict[str, _Term], codes: dict[str, str]) -> Row:
+    """The row with the inverse that the file states in either direction, else by CRM's convention."""
+    if row.kind == "class" or not row.name:
+        return row
+    stated = {_reference(value, codes) for value in terms[row.iri].inverses}
+    stated |= {codes[iri] for iri, term in terms.items() if row.iri in term.inverses}
+    candidates = sorted(stated & listed) or sorted({flipped(row.code)} & listed)
+    inverse = candidates[0] if candidates else ""
+    return replace(row, inverse=inverse, symmetric=row.symmetric or inverse == row.code)
+
+
+def _code(iri: str, own: set[str], table: str) -> str:
+    name = local_name(iri)
+    spelling = take_apart(name)
+    if spelling is not None:
+        return spelling.code
+    return f"{stem(table)}:{name}" if namespace_of(iri) in own else ""
+
+
+def _reference(iri: str, codes: dict[str, str]) -> str:
+    """How a row names another term: literal types by prefix, CRM terms by code, others not at all."""
+    namespace = namespace_of(iri)
+    if namespace in _LITERALS:
+        return _LITERALS[namespace] + local_name(iri) if local_name(iri) not in ("Resource", "Class") else ""
+    if iri in codes:
+        return codes[iri]
+    spelling = take_apart(local_name(iri))
+    return spelling.code if spelling and spelling.words else ""
+
+
+def _single(values: set[str], codes: dict[str, str]) -> str:
+    """The only domain or range stated; nothing where several are (RDFS intersects, files mean a union)."""
+    references = sorted({_reference(value, codes) for value in values} - {""})
+    return references[0] if len(references) == 1 else ""
+
+
+def _order(row: Row) -> tuple[str, int, str]:
+    """Codes in the order a person counts: E2 before E10."""
+    found = re.match(r"([A-Za-z_:]*)(\d*)(.*)", row.code)
+    assert found is not None
+    return found[1], int(found[2] or 0), found[3]
 
 
 class Index(Record):

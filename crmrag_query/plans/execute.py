@@ -28,6 +28,7 @@ from crmrag_query.plans.records import (
     Either,
     Member,
     Plan,
+    ReadFromPage,
     Related,
     StatedIn,
     Target,
@@ -55,6 +56,7 @@ from crmrag_query.plans.world import (
     World,
     class_numbers,
     how_many,
+    read_nodes,
     subjects_in,
     target_classes,
 )
@@ -251,6 +253,8 @@ def _stated(world: World, constraint: Constraint, among: Mask) -> Mask:
             return world.mask(members_of(world, constraint.plan))
         case StatedIn():
             return subjects_in(world, constraint.graphs)
+        case ReadFromPage():
+            return read_nodes(world)
         case Either():
             found = np.zeros(world.size, bool)
             for one in constraint.of:

@@ -151,6 +151,13 @@ class StatedIn(Part):
     negated: bool = False
 
 
+class ReadFromPage(Part):
+    """The member was read from a page by a machine; ``negated``: all but those."""
+
+    kind: Literal["read"] = "read"
+    negated: bool = False
+
+
 class Either(Part):
     """Any of the constraints ``of`` holds; ``negated``: none does."""
 
@@ -160,7 +167,7 @@ class Either(Part):
 
 
 Constraint = Annotated[
-    Related | Dated | Texted | Among | Member | StatedIn | Either, Field(discriminator="kind")
+    Related | Dated | Texted | Among | Member | StatedIn | ReadFromPage | Either, Field(discriminator="kind")
 ]
 
 
@@ -328,7 +335,7 @@ def check_size(plan: Plan) -> None:
 
 
 _NEST = f"At most {DEEPEST} may be nested."
-_CONDITIONS = (Related, Dated, Texted, Among, Member, StatedIn, Either, Column)
+_CONDITIONS = (Related, Dated, Texted, Among, Member, StatedIn, ReadFromPage, Either, Column)
 
 
 def parts_of(plan: Plan) -> Iterator[Part | tuple[object, ...]]:

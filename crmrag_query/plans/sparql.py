@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from crmrag_query.documents.pages import READ
 from crmrag_query.graph.arrays import FLAG_SKOLEM, Ints, distinct
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END
 from crmrag_query.ontology.categories import Category
@@ -38,6 +39,7 @@ from crmrag_query.plans.records import (
     Either,
     Member,
     Plan,
+    ReadFromPage,
     Related,
     StatedIn,
     Target,
@@ -61,6 +63,7 @@ from crmrag_query.plans.ways import (
 from crmrag_query.plans.world import World, once, sameness, target_classes
 from crmrag_query.relationships.catalogue import Relationship
 from crmrag_query.relationships.engine import Leg, walk_set
+from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.timing import check, within
 
 _UNSAFE = re.compile(r"[\x00-\x20<>\"{}|^`\\\ud800-\udfff]")
@@ -387,9 +390,6 @@ def _leg(terms: Terms, leg: Leg) -> str:
     )
 
 
-TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
-
-
 def member_lines(terms: Terms, plan: Plan, member: str, inner: bool = False) -> list[str]:
     """Lines that hold of the variable for the plan's members alone; ``inner``: the plan stands in another."""
     if inner and plan.compute.kind in ("rank", "pairs"):
@@ -460,6 +460,9 @@ def _constraint(terms: Terms, plan: Plan, one: Constraint, member: str) -> list[
             lines = member_lines(terms, one.plan, member, inner=True)
         case StatedIn():
             lines = _stated_in(terms, one, member)
+        case ReadFromPage():
+            prop, value = terms.fresh("anyProperty"), terms.fresh("anyValue")
+            lines = [f'{member} {prop} {value} . FILTER(STRSTARTS(STR({member}), "{READ}"))']
         case Either():
             return _either(terms, plan, one, member)
         case Dated() if one.way is not None:
@@ -507,7 +510,7 @@ def _stated_in(terms: Terms, one: StatedIn, member: str) -> list[str]:
     graph, prop, value = terms.fresh("graph"), terms.fresh("anyProperty"), terms.fresh("anyValue")
     return [
         f"VALUES {graph} {{ {' '.join(graphs)} }}",
-        f"GRAPH {graph} {{ {member} {prop} {value} . FILTER({prop} != {TYPE}) }}",
+        f"GRAPH {graph} {{ {member} {prop} {value} . FILTER({prop} != <{RDF_TYPE}>) }}",
     ]
 
 

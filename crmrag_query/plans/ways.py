@@ -26,7 +26,7 @@ from crmrag_query.graph.arrays import (
     ranges,
     spread,
 )
-from crmrag_query.ontology.tables import did_you_mean
+from crmrag_query.ontology.load import did_you_mean
 from crmrag_query.plans.records import Anchor, Way
 from crmrag_query.plans.world import Mask, World, class_numbers, named_types
 from crmrag_query.relationships import engine as fr
@@ -44,9 +44,8 @@ from crmrag_query.relationships.engine import (
     walk_legs,
     walk_set,
 )
+from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.timing import check
-
-TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +176,7 @@ def _by_paths(world: World, paths: Iterable[Sequence[str]]) -> list[Route]:
 def _known(world: World, text: str) -> Step:
     """The step; raises QuestionError for rdf:type, and for a code that neither the ontology nor the data knows."""
     step = read_step(text)
-    if step.code == TYPE:
+    if step.code == RDF_TYPE:
         raise QuestionError(
             "A path cannot follow rdf:type.", "Name classes in the target or an anchor's types."
         )

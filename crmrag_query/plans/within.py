@@ -25,6 +25,7 @@ from crmrag_query.plans.records import (
     Member,
     Part,
     Plan,
+    ReadFromPage,
     StatedIn,
     Target,
     check_size,
@@ -41,8 +42,8 @@ Mask = npt.NDArray[np.bool_]
 
 class Within(Part):
     """What a question is asked of: entities of any of ``categories``, of any of ``classes``, of any of ``types``, that any of
-    the named ``graphs`` or source ``files`` states something of, that are any of ``iris``, that are members of ``plan``: all
-    that is given holds.
+    the named ``graphs`` or source ``files`` states something of, that are any of ``iris``, that are members of ``plan``, that
+    a machine did (True) or did not (False) ``read`` from pages: all that is given holds.
     """
 
     categories: tuple[CategoryName, ...] = ()
@@ -52,12 +53,13 @@ class Within(Part):
     files: Annotated[tuple[FileName, ...], Field(max_length=MOST_VALUES)] = ()
     iris: Iris = ()
     plan: Plan | None = None
+    read: bool | None = None
 
     @model_validator(mode="after")
     def _some(self) -> Self:
         if self == Within.model_construct():
             raise ValueError(
-                "it says nothing: give categories, classes, types, graphs, files, iris or a plan"
+                "it says nothing: give categories, classes, types, graphs, files, iris, a plan or read"
             )
         return self
 
@@ -69,6 +71,8 @@ class Within(Part):
                 where.append(StatedIn(graphs=graphs))
         if self.iris:
             where.append(Among(iris=self.iris))
+        if self.read is not None:
+            where.append(ReadFromPage(negated=not self.read))
         target = Target(categories=self.categories, classes=self.classes, types=self.types)
         if self.plan is not None:
             if target == Target() and not where:
@@ -93,7 +97,7 @@ def read_within(given: Mapping[str, Any]) -> Plan | None:
         where = ".".join(str(part) for part in first["loc"])
         raise QuestionError(
             f"The question's within{f'.{where}' if where else ''}: {first['msg'].removeprefix('Value error, ')}.",
-            "Give any of categories, classes, types, graphs, files, iris and plan: docs/modes.md.",
+            "Give any of categories, classes, types, graphs, files, iris, plan and read: docs/modes.md.",
         ) from None
     return plan
 

@@ -22,12 +22,13 @@ import pyarrow as pa
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.relations import Relation
 from crmrag_query.config.sets import PlansConfig
+from crmrag_query.documents.pages import READ
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_SUSPECT, Adjacency, Ints, Longs, distinct, shared
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, extents
 from crmrag_query.ontology.categories import CategoryMap
 from crmrag_query.ontology.codes import normalise_class
-from crmrag_query.ontology.tables import Ontology, did_you_mean
+from crmrag_query.ontology.load import Ontology, did_you_mean
 from crmrag_query.plans.records import Target
 from crmrag_query.relationships.catalogue import Catalogue, is_iri
 from crmrag_query.text import fold
@@ -319,6 +320,13 @@ def subjects_in(world: World, graphs: Iterable[str]) -> Mask:
     table = world.graph.literal_table
     held = chosen[table.column("graph").to_numpy()]
     found[table.column("subject").to_numpy()[held]] = True
+    return found
+
+
+def read_nodes(world: World) -> Mask:
+    """What a machine read from pages, as a mask over all nodes: IRIs are numbered in their order."""
+    found = np.zeros(world.size, bool)
+    found[slice(*world.graph.beginning(READ))] = True
     return found
 
 

@@ -23,6 +23,7 @@ from crmrag_query.graph.arrays import distinct, shared
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import PREPOSITION_ROLES, Language
 from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.compute import comparable, units_of
 from crmrag_query.plans.records import (
     Among,
     Anchor,
@@ -39,7 +40,6 @@ from crmrag_query.plans.records import (
     Way,
     parts_of,
 )
-from crmrag_query.plans.units import comparable, units_of
 from crmrag_query.plans.ways import leading_to, pairs
 from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.questions.words import Chunk

@@ -16,8 +16,7 @@ from crmrag_query.config.loading import Method
 from crmrag_query.config.parts import RelationshipSet
 from crmrag_query.errors import ConfigError
 from crmrag_query.ontology.categories import Category, CategoryMap, load_categories
-from crmrag_query.ontology.rows import as_words, take_apart
-from crmrag_query.ontology.tables import Directed, Ontology
+from crmrag_query.ontology.load import Directed, Ontology, as_words, take_apart
 
 
 @dataclass(frozen=True, slots=True)

@@ -469,9 +469,8 @@ class Matches:
     @classmethod
     def joined(cls, parts: list[Matches]) -> Matches:
         """The rows of all parts, one after the other."""
-        empty = (
-            np.empty(0, kind) for kind in (np.int32, np.int16, np.int32, np.int16, np.uint8)
-        )  # what there is where there are no parts, in the type of each column
+        # what there is where there are no parts, in the type of each column
+        empty = (np.empty(0, kind) for kind in (np.int32, np.int16, np.int32, np.int16, np.uint8))
         columns = zip(cls.__slots__, empty, strict=True)
         return cls(
             *(np.concatenate([none, *(getattr(part, name) for part in parts)]) for name, none in columns)

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from crmrag_query.artifacts.files import sha256_files
 from crmrag_query.artifacts.manifest import other_version, rebuild
 from crmrag_query.artifacts.release import TRUSTING_NOBODY, Opener, Release, host_of
-from crmrag_query.config import load_datasets
+from crmrag_query.config.datasets import load_datasets
 from crmrag_query.errors import (
     CrmRagError,
     MissingExtraError,
@@ -319,9 +319,8 @@ PROVIDERS = {
 ADDRESSED = ("openai", "ollama")
 """Providers that a release may name an address for: the key that goes there is OpenAI's, or none."""
 HUB = "https://huggingface.co"
-_MODEL = re.compile(
-    r"[a-z0-9][a-z0-9_.:-]*(/[a-z0-9][a-z0-9_.:-]*){0,3}", re.IGNORECASE
-)  # no path, no address
+# no path, no address
+_MODEL = re.compile(r"[a-z0-9][a-z0-9_.:-]*(/[a-z0-9][a-z0-9_.:-]*){0,3}", re.IGNORECASE)
 _HUB_MODEL = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)?", re.IGNORECASE)
 
 
@@ -365,6 +364,7 @@ SETTINGS = "encoder.json"
 MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"
 INPUTS = ("input_ids", "attention_mask")
+VECTOR_OF_TEXT, VECTORS_OF_TOKENS = "sentence_embedding", "token_embeddings"  # what a model gives
 THREADS = 2  # of one session; a question is too short for more
 LARGEST = 1 << 16  # dimensions, and tokens of a text: several times what any model has
 ASKED = 1000  # questions whose vectors are kept; source: the published caches
@@ -435,6 +435,28 @@ class TextEncoder(Protocol):
 
 
 @dataclass(frozen=True)
+class Tokens:
+    """The tokens of a text in their order, without special ones and those of a prefix: ``ids`` int32 [n], and what each means
+    where it stands, ``vectors`` float32 [n, d], of length 1."""
+
+    ids: npt.NDArray[np.int32]
+    vectors: Floats
+
+
+class TokenEncoder(Protocol):
+    """An encoder that tells what each token of a text means; ids are below ``vocabulary``."""
+
+    @property
+    def vocabulary(self) -> int: ...
+
+    def token_ids(self, text: str, prefix: str = "") -> npt.NDArray[np.int32]:
+        """The ids of ``tokens`` alone, which costs little."""
+        ...
+
+    def tokens(self, text: str, prefix: str = "") -> Tokens: ...
+
+
+@dataclass(frozen=True)
 class QueryEncoder:
     """The encoder of a release: adds the question's prefix, checks the dimension.
 
@@ -494,6 +516,16 @@ class QueryEncoder:
 
         return self._asked.get(question, encoded)
 
+    @property
+    def of_tokens(self) -> TokenEncoder:
+        """The encoder where it tells tokens apart. Raises ModelError where it gives one vector a text, or is withheld."""
+        if not isinstance(self.encoder, OnnxEncoder | HashQueries):
+            raise ModelError(
+                f"The encoder {self.settings.model} gives no vectors of single tokens here.",
+                "Name a local model that has an ONNX form, such as all-MiniLM-L6-v2, or do without token_vectors.",
+            )
+        return self.encoder
+
 
 def _open(folder: Path, settings: EncoderSettings) -> TextEncoder:
     match settings.provider:
@@ -541,9 +573,39 @@ class OnnxEncoder:
         """Unit vectors float32 [n, d]."""
         rows = []
         for encoding in self.tokenizer.encode_batch(list(texts)):
-            row = np.array([encoding.ids], np.int64)
-            rows.append(self.session.run(None, dict(zip(INPUTS, (row, np.ones_like(row)), strict=True)))[0])
+            rows.append(self._run(VECTOR_OF_TEXT, encoding.ids))
         return unit(np.vstack(rows)) if rows else np.zeros((0, 0), np.float32)
+
+    def _run(self, output: str, ids: Sequence[int]) -> Floats:
+        row = np.array([ids], np.int64)
+        (found,) = self.session.run([output], dict(zip(INPUTS, (row, np.ones_like(row)), strict=True)))
+        return cast(Floats, found)
+
+    @property
+    def vocabulary(self) -> int:
+        return int(self.tokenizer.get_vocab_size())
+
+    def token_ids(self, text: str, prefix: str = "") -> npt.NDArray[np.int32]:
+        encoding, own = self._own(text, prefix)
+        return np.array(encoding.ids, np.int32)[own]
+
+    def tokens(self, text: str, prefix: str = "") -> Tokens:
+        """Raises ModelError for a model that was exported without this output."""
+        encoding, own = self._own(text, prefix)
+        if VECTORS_OF_TOKENS not in (one.name for one in self.session.get_outputs()):
+            raise ModelError("The encoder gives no vectors of single tokens.", "Build the data set again.")
+        return Tokens(
+            np.array(encoding.ids, np.int32)[own], unit(self._run(VECTORS_OF_TOKENS, encoding.ids)[0][own])
+        )
+
+    def _own(self, text: str, prefix: str) -> tuple[Any, npt.NDArray[np.intp]]:
+        """The whole input, and which of its tokens are the text's."""
+        encoding = self.tokenizer.encode(prefix + text)
+        kept = (
+            not special and end > len(prefix)
+            for special, (_, end) in zip(encoding.special_tokens_mask, encoding.offsets, strict=True)
+        )
+        return encoding, np.flatnonzero(np.fromiter(kept, bool))
 
 
 @dataclass(frozen=True)
@@ -554,6 +616,28 @@ class HashQueries:
 
     def encode(self, texts: Sequence[str]) -> Floats:
         return hash_vectors(texts, self.dimension)
+
+    @property
+    def vocabulary(self) -> int:
+        return 1 << 16
+
+    def token_ids(self, text: str, prefix: str = "") -> npt.NDArray[np.int32]:
+        return np.array([int.from_bytes(one[:2], "little") for one in _word_hashes(text)], np.int32)
+
+    def tokens(self, text: str, prefix: str = "") -> Tokens:
+        """Words as signs without meaning: two that differ are nearly orthogonal, with cosines of 1/8 in the mean square."""
+        rows = [np.unpackbits(np.frombuffer(one[2:], np.uint8)) for one in _word_hashes(text)]
+        signs = 2.0 * np.array(rows, np.float32).reshape(len(rows), HASHED_SIGNS) - 1
+        return Tokens(self.token_ids(text, prefix), unit(signs))
+
+
+HASHED_SIGNS = 64  # dimensions of a hashed word
+
+
+def _word_hashes(text: str) -> list[bytes]:
+    """Of each word, in order: two bytes that number it, and ``HASHED_SIGNS`` bits."""
+    size = 2 + HASHED_SIGNS // 8
+    return [hashlib.blake2b(word.encode(), digest_size=size).digest() for word in tokenize(text)]
 
 
 @dataclass(frozen=True)

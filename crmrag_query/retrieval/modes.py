@@ -13,8 +13,6 @@ from crmrag_query.config.reading import part_file
 from crmrag_query.errors import ConfigError, QuestionError
 from crmrag_query.retrieval.channels import TIED, Channel, Ties, channel_names, channel_of
 
-RESERVED = "walker"
-"""A name that no mode can have yet: the published one of that name is not made."""
 STAGES: Mapping[str, tuple[str, ...]] = {
     "reached": ("entity_graph", "faiss_index", "encoder"),
     "themes": ("communities",),
@@ -27,10 +25,6 @@ def known_modes(folder: Path | None = None) -> dict[str, Mode]:
     with a threshold that nothing is measured by."""
     found = load_modes(folder)
     known = channel_names()
-    if RESERVED in found:
-        raise ConfigError.single(
-            part_file(FILE, folder), f"modes.{RESERVED}", "this name is reserved", remedy="Choose another."
-        )
     for name, mode in found.items():
         for channel in mode.channels:
             if channel not in known:

@@ -6,26 +6,77 @@ Which of them run is said by the mode; what each is worth: benchmarks/results.
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.config.modes import Mode
 from crmrag_query.config.query import ByForm, RetrievalConfig
-from crmrag_query.errors import ReleaseError, in_a_line
+from crmrag_query.errors import ReleaseError, TookTooLong, in_a_line
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval.channels import TIED, Channel, Ties, channel_of
 from crmrag_query.retrieval.expand import scored
-from crmrag_query.retrieval.parallel import at_once
 from crmrag_query.retrieval.pool import Candidate, cap, make_pool, reserve
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.release_channels import ReleaseChannels, Shares, coverage, normalise, select
 from crmrag_query.retrieval.scores import NOTHING, Hits
-from crmrag_query.timing import Clock
+from crmrag_query.timing import Clock, Stopped, check, within
+
+WORKERS: Final = 3
+SECONDS: Final = 30.0
+"""Of each search. Source of both: the published parallel retrieval."""
+LOOKED = 0.1  # seconds after which it is looked again whether anybody still waits
+T = TypeVar("T")
+
+
+def at_once(
+    work: Mapping[str, Callable[[], T]], seconds: float = SECONDS, workers: int = WORKERS
+) -> dict[str, T | Exception]:
+    """What each piece of ``work`` gives or fails with, in their order; TookTooLong for one that takes longer than it may.
+
+    Work that hangs between its steps keeps a thread of its own, which holds up nothing else and ends with the process. Raises
+    Stopped where nobody waits any more.
+    """
+    ended: SimpleQueue[tuple[str, T | Exception | Stopped]] = SimpleQueue()
+
+    def run(name: str) -> None:
+        try:
+            with within(seconds, f"The search {name!r}", SLOW):
+                ended.put((name, work[name]()))
+        except (Exception, Stopped) as error:
+            ended.put((name, error))
+
+    waiting, running, found = [*work], dict[str, float](), dict[str, T | Exception]()
+    while waiting or running:
+        while waiting and len(running) < workers:
+            name = waiting.pop(0)
+            running[name] = time.monotonic() + seconds
+            threading.Thread(target=copy_context().run, args=(run, name), name=name, daemon=True).start()
+        try:
+            name, gave = ended.get(timeout=LOOKED)
+        except Empty:
+            check()
+        else:
+            if isinstance(gave, Stopped):
+                raise gave
+            if running.pop(name, None) is not None:
+                found[name] = gave
+        for name in [name for name, end in running.items() if end < time.monotonic()]:
+            del running[name]
+            found[name] = TookTooLong(f"The search {name!r} took longer than {seconds:g} seconds.", SLOW)
+    return {name: found[name] for name in work}
+
+
+SLOW = "Ask again; if that lasts, look at the service's log and load."
+
 
 Mask = npt.NDArray[np.bool_]
 LOG = logging.getLogger("crmrag.retrieval")
@@ -81,7 +132,7 @@ def retrieve(
     takes too long the others make up. Raises what the first of them failed with where all did, and ReleaseError.
     """
     started, clock = time.perf_counter(), Clock()
-    query = replace(query, levels=mode.limits.community_levels)
+    query = replace(query, levels=mode.limits.community_levels, walk=mode.walk)
     k = places_of(query.form, config, mode) if k is None else k
     size = max(k, round(mode.limits.documents * mode.limits.pool)) if mode.limited else k * config.pool_factor
     found, reserved, ties, failed = _searched(channels, query, mode, size, clock)

@@ -130,8 +130,8 @@ def reserve(fused: Fused, typed: Sequence[int], size: int, share: float) -> Fuse
     return sorted(whole, key=lambda pair: place.get(pair[0], len(fused)))
 
 
-def cap(fused: Fused, little: npt.NDArray[np.bool_], size: int, share: float) -> Fused:
-    """The first ``size`` of ``fused`` that the cap leaves: of ``little`` (bool [documents]) max(1, share of the pool)."""
+def cap(fused: Fused, little: npt.NDArray[np.bool_] | Mapping[int, bool], size: int, share: float) -> Fused:
+    """The first ``size`` of ``fused`` that the cap leaves: of ``little`` (which documents are) max(1, share of the pool)."""
     most = max(1, int(min(size, len(fused)) * share))
     count, kept = 0, []
     for document, score in fused:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from crmrag_query.config.modes import Walk
 from crmrag_query.dates import Interval
 from crmrag_query.linking import Mention
 from crmrag_query.questions.analysis import Analysis
@@ -16,6 +17,7 @@ from crmrag_query.text import tokenize, with_singulars
 
 Floats = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
+WALK = Walk()
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class Query:
 
     ``text`` is what is searched for; ``vector`` float32 [dimension], its encoding, made once; ``targets`` and ``contexts``
     masks of categories; ``cues`` labels of relationships and codes of properties that its words ask for; ``within``: the
-    documents that it is asked of, bool [documents], None for all; ``levels``: of themes that are searched, None for all.
+    documents that it is asked of, bool [documents], None for all; ``levels``: of themes that are searched, None for all;
+    ``walk``: how the walker goes.
     """
 
     text: str
@@ -37,6 +40,7 @@ class Query:
     cues: frozenset[str] = frozenset()
     within: Mask | None = None
     levels: int | None = None
+    walk: Walk = WALK
 
     @classmethod
     def of(

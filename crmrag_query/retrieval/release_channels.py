@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from crmrag_query.artifacts.release import Release
 from crmrag_query.communities.communities import Communities
 from crmrag_query.config.query import Subgraph
 from crmrag_query.dates import Interval
@@ -24,18 +25,18 @@ from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Ints, Longs
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.tables import Ontology
+from crmrag_query.ontology.load import Ontology
 from crmrag_query.questions.form import Form
 from crmrag_query.relationships import engine as fr
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.relationships.engine import Branch, add_way, advance, legs_of, turned
 from crmrag_query.retrieval.aggregation import DATED_BY, DATING, Aggregation, DateIndex
-from crmrag_query.retrieval.calibration import Calibration
 from crmrag_query.retrieval.dense import DenseIndex
+from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.expand import Nearness, Way, of_themes, reach
 from crmrag_query.retrieval.pool import best, fuse
 from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.scores import NOTHING, Hits
+from crmrag_query.retrieval.scores import NOTHING, Hits, Reals, half_cosine
 from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.text import tokenize
 
@@ -43,6 +44,58 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from crmrag_query.artifacts.release import Release
+SAMPLE: Final = 64
+"""Documents whose names are asked for, evenly spread over all; every other of them tells what is unrelated."""
+WINDOWS: Final = 8
+"""Of each, from its beginning."""
+LEAST_APART: Final = 1e-3
+"""By which own names must be nearer than others for there to be a scale."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Cosines of names of documents to documents: ``unrelated`` to others and ``own`` to their own, each the median."""
+
+    unrelated: float = 0.0
+    own: float = 1.0
+
+    @classmethod
+    def from_release(cls, release: Release) -> Calibration:
+        """Cosines as they are, for an encoder that may not be asked, or that tells names of too few documents apart."""
+        index, documents = release[DenseIndex], release[Documents]
+        searched = np.unique(index.window_document)
+        searched = searched[searched < documents.count]
+        chosen = (
+            searched[np.unique(np.linspace(0, len(searched) - 1, SAMPLE).astype(int))]
+            if len(searched)
+            else []
+        )
+        if len(chosen) < 2:
+            return cls()
+        names = release[QueryEncoder].encode([documents.label(int(one)) for one in chosen])
+        starts = np.searchsorted(index.window_document, chosen)
+        ends = np.minimum(np.searchsorted(index.window_document, chosen, "right"), starts + WINDOWS)
+        cosines = np.stack(
+            [(names @ index.rows[start:end].T).max(axis=1) for start, end in zip(starts, ends, strict=True)],
+            1,
+        )
+        same = np.eye(len(chosen), dtype=bool)
+        unrelated, own = float(np.median(cosines[~same])), float(np.median(cosines[same]))
+        return cls(unrelated, own) if own - unrelated > LEAST_APART else cls()
+
+    def moved(self, cosines: Reals) -> Reals:
+        """Cosines to where 0 is what is unrelated and 1 a document and its own name, at most 1 and at least -1."""
+        found: Reals = np.clip((cosines - self.unrelated) / (self.own - self.unrelated), -1, 1)
+        return found
+
+    def similarities(self, cosines: Reals) -> Reals:
+        """The same on the scale (1 + cosine) / 2, 0..1."""
+        return half_cosine(self.moved(cosines))
+
+    def cosine(self, similarity: float) -> float:
+        """The cosine of this encoder that stands for a similarity on the scale (1 + cosine) / 2."""
+        return self.unrelated + (2 * similarity - 1) * (self.own - self.unrelated)
+
 
 Matrix = npt.NDArray[np.float64]
 EDGES = 20_000
@@ -129,9 +182,6 @@ def normalise(joined: Matrix) -> Matrix:
     root = 1 / np.sqrt(looped.sum(axis=1))
     scaled: Matrix = looped * root[:, None] * root[None, :]
     return scaled
-
-
-Reals = npt.NDArray[np.float64]
 
 
 def scaled(relevance: Reals) -> Reals:

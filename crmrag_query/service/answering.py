@@ -83,9 +83,8 @@ class Workers:
             return None  # which nobody hears
 
         running = asyncio.ensure_future(to_thread.run_sync(wanted, limiter=limit))
-        running.add_done_callback(
-            lambda ended: ended.cancelled() or ended.exception()
-        )  # heard, if by nobody else
+        # heard, if by nobody else
+        running.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         try:
             return cast(T, await asyncio.shield(running))
         finally:
@@ -153,12 +152,8 @@ class Workers:
 
 
 Q = TypeVar("Q")
-ASKING = (
-    wire.RETRIEVE,
-    wire.PLAN,
-    wire.COMPARE,
-    REPLAY,
-)  # besides wire.ASK: a language model may have a part in them
+# besides wire.ASK: a language model may have a part in them
+ASKING = (wire.RETRIEVE, wire.PLAN, wire.COMPARE, REPLAY)
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,28 +18,38 @@ from starlette.responses import FileResponse, StreamingResponse
 from starlette.routing import Match
 from starlette.staticfiles import StaticFiles
 
+from crmrag_query.answers.ask import prepare
 from crmrag_query.answers.records import Event
+from crmrag_query.artifacts.files import read_ahead, room
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client import wire
+from crmrag_query.client.local import FIRST, Library
 from crmrag_query.client.wire import Route
-from crmrag_query.codec import Problem
-from crmrag_query.errors import CrmRagError, QuestionError
+from crmrag_query.codec import Problem, to_json
+from crmrag_query.documents.pages import Pages
+from crmrag_query.errors import CrmRagError, QuestionError, UnknownEntity
+from crmrag_query.llm.model import LiteLLM, Model
 from crmrag_query.service import openapi
 from crmrag_query.service.answering import Answering, Workers
 from crmrag_query.service.desk import Desk
-from crmrag_query.service.docspage import docs_page
 from crmrag_query.service.guard import LIMITS, Access, Guard, SafeHeaders
 from crmrag_query.service.observe import Observer, Watch
 from crmrag_query.service.openai import OpenAI, unknown_path
-from crmrag_query.service.opening import make_ready
+from crmrag_query.service.openapi import docs_page
 from crmrag_query.service.responses import (
     FILES,
+    HEARTBEAT,
+    KEPT,
     LEFT,
     OWN_ROUTES,
+    PAGE,
     STREAMED,
+    GetDocuments,
     GetFile,
+    GetPage,
     Health,
     Large,
+    PutDocument,
     Version,
     begun,
     event_stream,
@@ -53,7 +64,35 @@ from crmrag_query.service.responses import (
     written,
 )
 from crmrag_query.service.tools import MCP, mcp_server
+from crmrag_query.service.uploads import LOOK_SECONDS, UPLOADS, Refused, Sent, Uploads, part_of
 from crmrag_query.version import __version__
+
+
+def make_ready(releases: Library, model: Model | None = None) -> None:
+    """Open every release, read it and search it once, and load what reaches the language model, so that nobody waits for
+    that. Asks no language model."""
+    left = room()
+    for release in open_all(releases):
+        with suppress(CrmRagError, OSError):  # whoever asks is told what is the matter
+            left = read_ahead(release.folder, left)
+            prepare(release, FIRST, wikidata=False)
+    if isinstance(model, LiteLLM):
+        try:
+            model.load()
+        except CrmRagError as error:
+            LOG.warning("%s", error)
+
+
+def open_all(releases: Library) -> list[Release]:
+    """Every release that can be opened; those that cannot be are told in the log."""
+    opened = []
+    for name in releases.names():
+        try:
+            opened.append(releases.release(name)[1])
+        except CrmRagError as error:
+            LOG.warning("Data set %r: %s", name, error)
+    return opened
+
 
 STATIC = Path(__file__).parent / "static"
 LOG = logging.getLogger("crmrag.service")
@@ -95,6 +134,10 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
         app.add_api_route(wire.PREFIX + route.path, api.endpoint(route), methods=_methods(route.method))
     for file, format in FILES.items():
         app.add_api_route(wire.PREFIX + file, api.file(format), methods=["GET"])
+    app.add_api_route(wire.PREFIX + PAGE, api.page, methods=["GET"])
+    for path in UPLOADS:
+        app.add_api_route(path, api.upload, methods=["POST"])
+    app.add_api_route(UPLOADS[0], api.documents, methods=["GET"])
     for path, endpoint in (
         ("/health", api.health), ("/ready", api.ready), ("/version", api.version), ("/metrics", api.metrics),
         ("/openapi.json", api.document),
@@ -112,7 +155,10 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
     app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC), PACKED_FROM), name="static")
     app.add_exception_handler(CrmRagError, _told)
     app.add_exception_handler(HTTPException, _refused)
-    app.add_middleware(Guard, access=access, bounds=desk.config.bounds, origins=desk.config.origins)
+    app.add_middleware(
+        Guard, access=access, bounds=desk.config.bounds, origins=desk.config.origins,
+        upload_bytes=round((desk.config.uploads.megabytes + 1) * (1 << 20)),
+    )  # fmt: skip
     if desk.config.origins:
         app.add_middleware(
             CORSMiddleware, allow_origins=list(desk.config.origins), allow_methods=["GET", "POST"],
@@ -130,6 +176,7 @@ class Api:
     def __init__(self, answering: Answering, access: Access, with_mcp: bool) -> None:
         self._answering, self._access, self._with_mcp = answering, access, with_mcp
         self._desk, self._read = answering.desk, answering.workers.read
+        self._uploads = Uploads(Path(self._desk.engine.releases.target), self._desk.config.uploads)
 
     def endpoint(self, route: Route[Any, Any]) -> Endpoint:
         """The endpoint of a route."""
@@ -163,6 +210,78 @@ class Api:
 
         answer.__name__ = f"get_set_{format}"
         return answer
+
+    async def page(self, request: Request) -> Response:
+        """The image of a page of a document."""
+        asked = wire.read_parameters(GetPage, _parameters(request))
+
+        def found() -> tuple[str, Path]:
+            release = self._desk.engine.releases.release(asked.dataset)[1]
+            page = release[Pages].by_iri.get(asked.iri)
+            if page is None or page.image is None:
+                raise UnknownEntity(
+                    f"There is no image of a page {asked.iri}.", "Give the IRI of a page that a source names."
+                )
+            return release.id, page.image
+
+        release, image = await self._read(found)
+        tag = tag_of(request, [release])
+        if known_already(request, tag):
+            return not_modified(tag)
+        return FileResponse(image, media_type="image/png", headers=KEPT | {"ETag": tag})
+
+    async def upload(self, request: Request) -> Response:
+        """Put a document into a data set's inbox."""
+        kind, asked = (
+            request.headers.get("content-type", ""),
+            wire.read_parameters(PutDocument, _parameters(request)),
+        )
+        body = await request.body()
+
+        def taken() -> Sent:
+            form = kind.partition(";")[0].strip().lower() == "multipart/form-data"
+            name, content = part_of(kind, body) if form else (asked.name, body)
+            dataset = asked.dataset or next(iter(self._uploads.config.datasets), "")
+            return self._uploads.take(dataset, name, content)
+
+        try:
+            found = result(await self._read(taken))
+        except Refused as refused:
+            return problem(refused.problem)
+        found.status_code = 202
+        return found
+
+    async def documents(self, request: Request) -> Response:
+        """What became of the documents that were sent; of one, by ``id``, as events where they are wanted."""
+        asked = wire.read_parameters(GetDocuments, _parameters(request))
+
+        def release() -> Release | None:
+            try:
+                return self._desk.engine.releases.release(asked.dataset)[1]
+            except CrmRagError:  # nothing is built yet
+                return None
+
+        def sent() -> Sent:
+            return self._uploads.sent(asked.dataset, asked.id, release())
+
+        async def events() -> AsyncIterator[bytes]:
+            before: Sent | None = None
+            while before is None or before.state == "waiting":
+                now = await self._read(sent)
+                yield f"event: document\ndata: {to_json(now)}\n\n".encode() if now != before else HEARTBEAT
+                before = now
+                if now.state == "waiting":
+                    await asyncio.sleep(LOOK_SECONDS)
+
+        try:
+            self._uploads.require(asked.dataset)
+            if not asked.id:
+                return result(await self._read(lambda: self._uploads.listed(asked.dataset, release())))
+        except Refused as refused:
+            return problem(refused.problem)
+        if wire.EVENTS in request.headers.get("accept", ""):
+            return StreamingResponse(events(), media_type=wire.EVENTS, headers=STREAMED)
+        return result(await self._read(sent))
 
     async def _ask(self, request: Request, asked: wire.Ask) -> Response:
         """A question: as a stream of events where the caller takes one, else its answer. An error that comes soon enough has

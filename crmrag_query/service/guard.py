@@ -20,8 +20,9 @@ from crmrag_query.codec import Problem
 from crmrag_query.config.service import Bounds
 from crmrag_query.service.responses import problem
 from crmrag_query.service.store import hashed
+from crmrag_query.service.uploads import UPLOADS
 
-GUARDED = ("/api/", "/v1/", "/metrics", "/mcp")
+GUARDED = ("/api/", "/v1/", "/metrics", "/mcp", "/documents/")
 """Beginnings of the paths that want a key where keys are set; the page's own files and what tells of life do not."""
 PROBED = ("/health", "/ready")
 """Asked by what watches over processes, which often knows only their number: answered for under every name."""
@@ -55,14 +56,22 @@ class Access:
 
     keys: frozenset[str] = frozenset()
     hosts: frozenset[str] | None = None
+    uploading: frozenset[str] = frozenset()
+    """Keys, hashed, of who may also send documents; without any nobody may."""
 
     @classmethod
-    def of(cls, keys: Iterable[str], hosts: Iterable[str] | None = None) -> Access:
-        return cls(frozenset(hashed(key) for key in keys), None if hosts is None else frozenset(hosts))
+    def of(
+        cls, keys: Iterable[str], hosts: Iterable[str] | None = None, uploading: Iterable[str] = ()
+    ) -> Access:
+        asking, sending = (frozenset(hashed(key) for key in given) for given in (keys, uploading))
+        return cls(asking, None if hosts is None else frozenset(hosts), sending)
 
     def admits(self, key: str) -> bool:
-        given = hashed(key)
-        return any(hmac.compare_digest(given, one) for one in self.keys)
+        return _among(key, self.keys | self.uploading)
+
+    def may_upload(self, request: Request) -> bool:
+        """Whether a request has a key with which documents may be sent."""
+        return _among(key_of(request), self.uploading)
 
     def opened_by(self, request: Request) -> bool:
         """Whether a request has a key, where there are any."""
@@ -78,6 +87,11 @@ class Access:
         parts = found[1].split(".")
         above = (f"*.{'.'.join(parts[at:])}" for at in range(1, len(parts)))
         return not LOOPBACK.union(self.hosts).isdisjoint([found[1], *above])
+
+
+def _among(key: str, keys: Iterable[str]) -> bool:
+    given = hashed(key)
+    return any(hmac.compare_digest(given, one) for one in keys)
 
 
 def welcome(headers: Headers, origins: frozenset[str]) -> bool:
@@ -179,7 +193,10 @@ class SafeHeaders:
 class Guard:
     """Refuses what is not to reach an endpoint, with a problem document."""
 
-    def __init__(self, app: ASGIApp, access: Access, bounds: Bounds, origins: Iterable[str] = ()) -> None:
+    def __init__(
+        self, app: ASGIApp, access: Access, bounds: Bounds, origins: Iterable[str] = (), upload_bytes: int = 0
+    ) -> None:
+        self._upload_bytes = upload_bytes
         self._app, self._access, self._bounds, self._origins = app, access, bounds, frozenset(origins)
         self._rates = Rates(bounds.per_minute, bounds.burst, bounds.callers)
 
@@ -197,7 +214,7 @@ class Guard:
             body = await self._body(scope, receive)
         except _TooMuch:
             told = Problem(
-                413, f"The request has more than {self._bounds.body_bytes:,} bytes.", "Too large",
+                413, f"The request has more than {self._most(scope):,} bytes.", "Too large",
                 remedy="Send less: a shorter question, a smaller plan.",
             )  # fmt: skip
             refused = problem(told, {"Connection": "close"})
@@ -211,7 +228,13 @@ class Guard:
             pass
         else:
             kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if request.method == "POST" and scope["path"].startswith(GUARDED) and kind != wire.JSON:
+            sending = scope["path"] in UPLOADS  # only with a key in a header, which another page cannot send
+            if (
+                request.method == "POST"
+                and scope["path"].startswith(GUARDED)
+                and kind != wire.JSON
+                and not sending
+            ):
                 await problem(NOT_JSON)(scope, receive, send)
                 return
             await self._app(scope, again(body, receive), send)
@@ -241,6 +264,12 @@ class Guard:
             detail = "This service wants a key." if not key else "The key is not one of this service's."
             told = Problem(401, detail, "Unauthorised", remedy="Send Authorization: Bearer KEY.")
             return told, {"WWW-Authenticate": "Bearer"}
+        if path in UPLOADS and request.method == "POST" and not self._access.may_upload(request):
+            told = Problem(
+                403 if key else 401, "Documents are sent with a key of the role upload.", "No key for uploads",
+                remedy="Send Authorization: Bearer KEY, with a key of CRMRAG_UPLOAD_KEYS.",
+            )  # fmt: skip
+            return told, {"WWW-Authenticate": "Bearer"}
         seconds = self._rates.wait(self._caller(request))
         if seconds > 0:
             told = Problem(
@@ -249,6 +278,14 @@ class Guard:
             )  # fmt: skip
             return told, {"Retry-After": str(int(seconds) + 1)}
         return None
+
+    def _most(self, scope: Scope) -> int:
+        """Bytes that the body of a request may have."""
+        return (
+            max(self._upload_bytes, self._bounds.body_bytes)
+            if scope["path"] in UPLOADS
+            else self._bounds.body_bytes
+        )
 
     def _caller(self, request: Request) -> str:
         """Whose requests are counted together: those with one key, else those from one address."""
@@ -274,7 +311,7 @@ class Guard:
         """The whole body; raises _TooMuch, TimeoutError, and _Left where its sender has gone. What says beforehand that it is
         too large is not read."""
         length = dict(scope["headers"]).get(b"content-length", b"").lstrip(b"0")
-        if length.isdigit() and (len(length) > DIGITS or int(length) > self._bounds.body_bytes):
+        if length.isdigit() and (len(length) > DIGITS or int(length) > self._most(scope)):
             raise _TooMuch
         pieces, size = [], 0
         async with asyncio.timeout(self._bounds.body_seconds):
@@ -284,7 +321,7 @@ class Guard:
                     raise _Left
                 pieces.append(message.get("body", b""))
                 size += len(pieces[-1])
-                if size > self._bounds.body_bytes:
+                if size > self._most(scope):
                     raise _TooMuch
                 if not message.get("more_body", False):
                     break

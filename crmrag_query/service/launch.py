@@ -106,6 +106,7 @@ class Patient(H11Protocol):
 
 SETTINGS = "CRMRAG_SERVICE"  # in which the settings reach the worker processes
 KEYS = "CRMRAG_API_KEYS"
+UPLOAD_KEYS = "CRMRAG_UPLOAD_KEYS"  # of who may also send documents
 WAITING = 2048  # connections that are not taken yet; the system's own bound (somaxconn) is what operators set
 HEALTH = 30  # seconds in which a worker must show that it lives: longer than the longest work that lets no other thread in
 
@@ -132,7 +133,10 @@ def application(settings: Settings) -> FastAPI:
     if settings.dataset is not None:
         engine.releases.release(settings.dataset)
     store = None if settings.state is None else Store(Path(settings.state), config.kept)
-    return create_app(Desk(engine, config, store), Access.of(_keys(), _hosts(config.hosts, settings.address)))
+    return create_app(
+        Desk(engine, config, store),
+        Access.of(_keys(KEYS), _hosts(config.hosts, settings.address), _keys(UPLOAD_KEYS)),
+    )
 
 
 def worker() -> FastAPI:
@@ -246,9 +250,9 @@ def _socket(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _keys() -> list[str]:
-    keys = [key.strip() for key in os.environ.get(KEYS, "").split(",")]
+def _keys(variable: str) -> list[str]:
+    keys = [key.strip() for key in os.environ.get(variable, "").split(",")]
     given = [key for key in keys if key]
     if any(not (key.isascii() and key.isprintable()) for key in given):
-        raise ConfigError.single(KEYS, "", "a key holds characters that no header may hold")
+        raise ConfigError.single(variable, "", "a key holds characters that no header may hold")
     return given

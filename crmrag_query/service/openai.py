@@ -189,9 +189,8 @@ def sources_text(answer: Answer) -> str:
     lines = []
     for one in answer.sources:
         if one.cited:
-            label = re.sub(
-                r"[\\`*_\[\]<>#]", r"\\\g<0>", " ".join(one.label.split())
-            )  # no Markdown of the data's
+            # no Markdown of the data's
+            label = re.sub(r"[\\`*_\[\]<>#]", r"\\\g<0>", " ".join(one.label.split()))
             lines.append(f"[{one.n}] {label} <{one.iri}>")
     parts = ["\n".join(["Sources:", *lines])] if lines else []
     parts += [f"Note: {note}" for note in answer.notes]

@@ -6,11 +6,15 @@ sample answers.
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Literal, cast
+from html import escape
+from shlex import quote
+from typing import Annotated, Any, Literal, cast, get_type_hints
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Body, Depends
 from fastapi.openapi.utils import get_openapi
@@ -24,7 +28,19 @@ from crmrag_query.client import wire
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import Problem
 from crmrag_query.service.openai import Chat, ChatFailure, ChatModel, ChatModels, ChatReply
-from crmrag_query.service.responses import FILES, OWN_ROUTES, GetFile, Health, Version, is_tagged
+from crmrag_query.service.responses import (
+    FILES,
+    OWN_ROUTES,
+    PAGE,
+    GetDocuments,
+    GetFile,
+    GetPage,
+    Health,
+    PutDocument,
+    Version,
+    is_tagged,
+)
+from crmrag_query.service.uploads import UPLOADS, AllSent, Sent
 from crmrag_query.sets.exports import FORMATS
 from crmrag_query.version import __version__
 
@@ -95,6 +111,7 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("GET", "/neighbours"): {"iri": ASINOU} | SAMPLE,
     ("GET", "/lineage"): {"s": ASINOU, "p": f"{CRM}P2_has_type", "o": f"{BASE}type/church"} | SAMPLE,
     ("GET", "/dataset"): SAMPLE,
+    ("GET", "/candidates"): SAMPLE,
     ("GET", "/evaluations"): SAMPLE,
     ("GET", "/modes"): SAMPLE,
     ("POST", "/modes/compare"): {"question": QUESTION, "modes": ["crm", "fulltext"]} | SAMPLE,
@@ -108,7 +125,8 @@ EXAMPLES: Mapping[tuple[str, str], Mapping[str, Any]] = {
 TAGS = {
     "ask": "Asking", "retrieve": "Asking", "plan": "Sets", "set": "Sets", "facets": "Sets", "export": "Sets",
     "entity": "Entities", "neighbours": "Entities", "search": "Entities", "lineage": "Entities", "datasets": "Data sets",
-    "dataset": "Data sets", "evaluations": "Data sets", "modes": "Data sets", "themes": "Data sets",
+    "dataset": "Data sets", "candidates": "Data sets", "evaluations": "Data sets", "modes": "Data sets",
+    "themes": "Data sets",
     "sparql": "Data sets", "graph": "Tools of language models", "compare_modes": "Asking",
 }  # fmt: skip
 SUMMARIES = {
@@ -129,6 +147,7 @@ SUMMARIES = {
     ("POST", "/facets"): "Count a plan's set by facets",
     ("POST", "/export"): "Export a plan's whole set as a file",
     ("POST", "/sparql"): "Run a reading SPARQL query",
+    ("GET", "/candidates"): "List what may be the same as something that was read from pages",
     ("GET", "/evaluations"): "List the evaluations of a data set",
     ("GET", "/modes"): "List the modes in which a data set can be asked",
     ("POST", "/modes/compare"): "Answer a question in several modes, side by side",
@@ -190,7 +209,7 @@ def document() -> dict[str, Any]:
 def _add_route(router: APIRouter, route: Route[Any, Any]) -> None:
     """A route of the wire format; what it takes is read by ``wire``, as strictly as the document says."""
     example = EXAMPLES.get((route.method, route.path), {})
-    given = Depends(route.request) if route.method == "GET" else _body(example)
+    given = Depends(_resolved(route.request)) if route.method == "GET" else _body(example)
     operation = _operation(
         route.name,
         TAGS.get(route.path.split("/")[1], KEPT),
@@ -225,6 +244,33 @@ def _add_interfaces(router: APIRouter) -> None:
         }
         taking = _taking(Annotated[GetFile, Depends(GetFile)])
         router.add_api_route(wire.PREFIX + path, taking, response_class=Response, methods=["GET"], **file)
+    page = _operation("page_image", "Entities", "Show the image of a page of a document", None)
+    page["responses"][200] = {
+        "description": "The image",
+        "content": {"image/png": {"schema": {"type": "string"}}},
+    }
+    page["responses"][304] = {"description": "Nothing changed since the ETag that was sent."}
+    taking = _taking(Annotated[GetPage, Depends(GetPage)])
+    router.add_api_route(wire.PREFIX + PAGE, taking, response_class=Response, methods=["GET"], **page)
+    listed = _operation(
+        "documents",
+        "Data sets",
+        "Tell what became of documents that were sent; of one also as events",
+        AllSent,
+    )
+    listed["response_model"] = AllSent | Sent
+    router.add_api_route(
+        UPLOADS[0], _taking(Annotated[GetDocuments, Depends(GetDocuments)]), methods=["GET"], **listed
+    )
+    file = {"schema": {"type": "string", "format": "binary"}}
+    form = {"schema": {"type": "object", "properties": {"file": file["schema"]}}}
+    body = {"required": True, "content": {"application/octet-stream": file, "multipart/form-data": form}}
+    for name, path in zip(("send_document", "upload_document"), UPLOADS, strict=True):
+        sending = _operation(name, "Data sets", "Send a document of pages to a data set", Sent)
+        sending["description"] = "Needs a key with the role upload, and a data set that takes documents."
+        sending |= {"status_code": 202, "openapi_extra": {"requestBody": body}}
+        taking = _taking(Annotated[PutDocument, Depends(PutDocument)])
+        router.add_api_route(path, taking, methods=["POST"], **sending)
     for name, told in (("health", Health), ("ready", Health), ("version", Version)):
         router.add_api_route(f"/{name}", _nothing, **_operation(name, OPERATIONS, name.capitalize(), told))
     metrics = _operation("metrics", OPERATIONS, "Metrics, in Prometheus's text format", None)
@@ -280,6 +326,19 @@ def _body(example: Mapping[str, Any]) -> Any:
     return Body(openapi_examples={"example": {"value": example}} if example else None)
 
 
+def _resolved(kind: type[Any]) -> Callable[..., Any]:
+    """What makes a record, its parameters with their types: those that a record of another module has stand there as names,
+    which FastAPI does not look up."""
+
+    def make(**given: Any) -> Any:
+        return kind(**given)
+
+    hints, found = get_type_hints(kind, include_extras=True), inspect.signature(kind)
+    parameters = [one.replace(annotation=hints[name]) for name, one in found.parameters.items()]
+    cast(Any, make).__signature__ = found.replace(parameters=parameters)
+    return make
+
+
 def _taking(kind: Any) -> Callable[..., None]:
     """An endpoint to be documented, which takes a ``kind``."""
 
@@ -293,3 +352,85 @@ def _nothing() -> None: ...
 
 
 def _named(name: str) -> None: ...
+
+
+Plain = Mapping[str, Any]
+
+
+@cache
+def docs_page() -> str:
+    """The page: operations by tag, each with what it takes, what it gives and an example."""
+    whole = document()
+    schemas = whole["components"]["schemas"]
+    sections = "".join(_section(tag["name"], whole, schemas) for tag in whole["tags"])
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>The interface – CRM-RAG</title><link rel="icon" href="/static/favicon.svg">
+<link rel="stylesheet" href="/static/style/base.css">
+<link rel="stylesheet" href="/static/style/docs.css"></head>
+<body class="docs"><main><p><a href="/">CRM-RAG {escape(whole["info"]["version"])}</a></p><h1>The interface</h1>
+<p>{escape(whole["info"]["description"])}
+What this page tells stands in <a href="/openapi.json">/openapi.json</a> for programs.</p>
+{sections}</main></body></html>
+"""
+
+
+def _section(tag: str, whole: Plain, schemas: Plain) -> str:
+    operations = [
+        _operation_html(method, path, one, schemas)
+        for path, methods in whole["paths"].items()
+        for method, one in methods.items()
+        if tag in one["tags"]
+    ]
+    return f"<section><h2>{escape(tag)}</h2>{''.join(operations)}</section>" if operations else ""
+
+
+def _operation_html(method: str, path: str, one: Plain, schemas: Plain) -> str:
+    body = one.get("requestBody", {}).get("content", {}).get("application/json", {})
+    taken = schemas.get(_name(body["schema"]), {}) if body else {}
+    told = escape(taken.get("description", "").replace("``", "`"))
+    rows = "".join(_rows(one, taken))
+    table = f"<table><tr><th>name<th>type<th>default</tr>{rows}</table>" if rows else ""
+    given = _gives(one["responses"].get("200", {}))
+    return (
+        f'<article id="{escape(one["operationId"])}"><h3><code>{method.upper()} {escape(path)}</code></h3>'
+        f"<p>{escape(one['summary'])}.</p>{table}{f'<p>{told}</p>' if told else ''}<p>Gives: {given}</p>"
+        f"<pre><code>{escape(_example(method, path, one, body))}</code></pre></article>"
+    )
+
+
+def _rows(one: Plain, taken: Plain) -> Iterator[str]:
+    needed = set(taken.get("required", ()))
+    fields = [(p["name"], p["schema"], p["required"]) for p in one.get("parameters", ())]
+    fields += [(name, schema, name in needed) for name, schema in taken.get("properties", {}).items()]
+    for name, schema, required in fields:
+        default = "required" if required else json.dumps(schema.get("default"), ensure_ascii=False)
+        yield f"<tr><td><code>{escape(name)}</code><td>{escape(_type(schema))}<td>{escape(default)}</tr>"
+
+
+def _type(schema: Plain) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_type(one) for one in schema["anyOf"])
+    if "enum" in schema:
+        return ", ".join(json.dumps(one) for one in schema["enum"])
+    if "items" in schema:
+        return f"list of {_type(schema['items'])}"
+    return str(schema.get("type") or _name(schema) or "any")
+
+
+def _name(schema: Plain) -> str:
+    return str(schema.get("$ref", "")).rpartition("/")[2]
+
+
+def _gives(response: Plain) -> str:
+    kinds = ", ".join(f"<code>{escape(kind)}</code>" for kind in response.get("content", {}))
+    return f"{escape(response.get('description', ''))} {kinds}".strip()
+
+
+def _example(method: str, path: str, one: Plain, body: Plain) -> str:
+    if body:
+        examples: list[Plain] = list(body.get("examples", {}).values())
+        value = examples[0].get("value", {}) if examples else {}
+        return f"curl -s localhost:8000{path} --json {quote(json.dumps(value, ensure_ascii=False))}"
+    given = {p["name"]: p["example"] for p in one.get("parameters", ()) if "example" in p}
+    return f"curl -s 'localhost:8000{path}{f'?{urlencode(given)}' if given else ''}'"

@@ -162,6 +162,31 @@ class GetFile:
         return wire.read_request(wire.GetExport, given | more)
 
 
+@dataclass(frozen=True, slots=True)
+class GetPage:
+    """The image of a page of a document, by the page's IRI."""
+
+    iri: str
+    dataset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PutDocument:
+    """A document for a data set ("": the first that takes any): the body of the request, which is called ``name``, or the
+    first file of a form."""
+
+    dataset: str = ""
+    name: str = "document"
+
+
+@dataclass(frozen=True, slots=True)
+class GetDocuments:
+    """What became of documents that were sent to a data set; of one by its ``id``."""
+
+    dataset: str
+    id: str = ""
+
+
 BEGIN = Route("begin_conversation", "POST", "/conversations", Begin, Begun)
 CONVERSATION = Route("conversation", "GET", "/conversations", GetConversation, Conversation)
 REMOVE = Route("remove_conversation", "POST", "/conversations/remove", Remove, Nothing)
@@ -171,6 +196,8 @@ REPLAY = Route("replay", "POST", "/replay", Replay, Replayed)
 FEEDBACK = Route("feedback", "POST", "/feedback", Feedback, Nothing)
 FILES = {f"/set{ending}": format for format, (_, ending) in FORMATS.items()}
 """Addresses of whole sets as files, and the format of each."""
+PAGE = "/page.png"
+"""The address of images of pages."""
 OWN_ROUTES: tuple[Route[Any, Any], ...] = (BEGIN, CONVERSATION, REMOVE, ANSWER, REPLAY, FEEDBACK)
 UNTAGGED = (*OWN_ROUTES, wire.EVALUATIONS, wire.MODES)
 """Routes whose results depend on more than releases."""

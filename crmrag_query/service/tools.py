@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from crmrag_query.answers.records import Event
 from crmrag_query.client import wire
-from crmrag_query.client.asynchronous import AsyncClient
+from crmrag_query.client.base import AsyncClient
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import from_problem, to_plain, to_problem
 from crmrag_query.errors import CrmRagError

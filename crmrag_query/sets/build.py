@@ -17,6 +17,7 @@ import pyarrow as pa
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.sets import SetWords
 from crmrag_query.dates import Interval, civil, describe, parse_date, year_interval
+from crmrag_query.documents.pages import is_read
 from crmrag_query.entities.details import Details
 from crmrag_query.entities.named import Named, SourceTriple, type_nodes
 from crmrag_query.errors import QuestionError
@@ -120,6 +121,7 @@ class Reader:
                     next(iter(graph.images(node)), ""),
                     self.all_named(type_nodes(graph, node)),
                     details.classes(node),
+                    read=is_read(named.iri),
                 )
 
     def shown(self, value: float, measure: Measure | None) -> str:

@@ -29,6 +29,7 @@ from crmrag_query.plans.records import (
     Either,
     Member,
     Plan,
+    ReadFromPage,
     Related,
     StatedIn,
     Target,
@@ -154,6 +155,8 @@ def _constraint(wording: Wording, one: Constraint) -> str:
             return title if one.plan == Plan(target=one.plan.target) else words.same.format(what=title)
         case StatedIn():
             return words.stated_in.format(what=wording.any_of(map(wording.node, one.graphs)))
+        case ReadFromPage():
+            return words.read
         case Either():
             return words.or_.join(
                 words.not_.format(what=_constraint(wording, each))

@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from crmrag_query.artifacts.release import Release
+from crmrag_query.documents.pages import READINGS
 from crmrag_query.entities.details import NOWHERE, Whereabouts
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.codes import normalise_class
-from crmrag_query.ontology.rows import take_apart
-from crmrag_query.ontology.tables import Ontology
+from crmrag_query.ontology.load import Ontology, take_apart
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Compute, Plan
@@ -120,6 +120,9 @@ def nodes(
             node["classified_as"] = [{"id": t.iri, "type": "Type", "_label": t.label} for t in member.types]
         if member.date:
             node["referred_to_by"] = [{"type": "LinguisticObject", "_label": "date", "content": member.date}]
+        if member.read:
+            told = {"type": "LinguisticObject", "_label": "source", "content": READ_BY_MACHINE}
+            node.setdefault("referred_to_by", []).append(told)
         if member.image:
             shown = {"type": "DigitalObject", "access_point": [{"id": member.image, "type": "DigitalObject"}]}
             node["representation"] = [{"type": "VisualItem", "digitally_shown_by": [shown]}]
@@ -135,6 +138,7 @@ FORMATS: Final[dict[str, tuple[str, str]]] = {
 """Media type and ending of each format."""
 MEMBER_COLUMNS = ("iri", "label", "value", "date", "image", "types", "classes")
 ABOUT_COLUMNS = ("left_out", "question", "release", "licence", "attribution")
+READ_BY_MACHINE: Final = "read from pages by a machine"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
@@ -255,12 +259,14 @@ def _csv(whole: Whole) -> Iterator[str]:
     made = whole.made
     about = (whole.question, made.release, made.licence, made.attribution)
     if whole.table is None or made.kind == "rank":
-        yield csv_line((*MEMBER_COLUMNS, *whole.columns.labels, *ABOUT_COLUMNS))
+        marked = whole.release.manifest.has(READINGS)  # else nothing can have been read
+        mark = ("read",) if marked else ()
+        yield csv_line((*MEMBER_COLUMNS, *mark, *whole.columns.labels, *ABOUT_COLUMNS))
         for _, member in whole.members():
-            yield csv_line((*_member_cells(member), *member.columns, "", *about))
+            yield csv_line((*_member_cells(member, marked), *member.columns, "", *about))
         empty = [""] * len(whole.columns.labels)
         for reason, member in whole.left_out():
-            yield csv_line((*_member_cells(member), *empty, reason, *about))
+            yield csv_line((*_member_cells(member, marked), *empty, reason, *about))
         return
     columns = [name for column in made.columns for name in (column, f"{column} IRI")]
     yield csv_line((*columns, *ABOUT_COLUMNS))
@@ -272,9 +278,10 @@ def _csv(whole: Whole) -> Iterator[str]:
             yield csv_line((member.label, member.iri, *empty, reason, *about))
 
 
-def _member_cells(member: Member) -> tuple[str, ...]:
-    types = "; ".join(kind.label for kind in member.types)
-    return member.iri, member.label, member.shown, member.date, member.image, types, "; ".join(member.classes)
+def _member_cells(member: Member, marked: bool) -> tuple[str, ...]:
+    types, classes = "; ".join(kind.label for kind in member.types), "; ".join(member.classes)
+    read = (READ_BY_MACHINE if member.read else "",) if marked else ()
+    return member.iri, member.label, member.shown, member.date, member.image, types, classes, *read
 
 
 # JSON

@@ -67,7 +67,8 @@ class Member:
 
     ``value``: what it is ranked by, None otherwise; ``shown``: that in words (a day as a date); ``date``: when it was or came
     to be, in words; ``image``: the first address, ""; ``types``, ``classes``: what it is; ``path``: why it is in;
-    ``graphs``: named graphs that the triples of its path stand in; ``columns``: the texts of the columns that were chosen.
+    ``graphs``: named graphs that the triples of its path stand in; ``columns``: the texts of the columns that were chosen;
+    ``read``: a machine read it from a page, no curator wrote it.
     """
 
     iri: str
@@ -81,6 +82,7 @@ class Member:
     path: tuple[Reason, ...] = ()
     graphs: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    read: bool = False
 
 
 @dataclass(frozen=True, slots=True)

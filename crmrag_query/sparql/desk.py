@@ -22,8 +22,8 @@ from crmrag_query.bounds import check_range
 from crmrag_query.codec import from_plain, from_problem, to_json
 from crmrag_query.config.service import SparqlConfig, load_service
 from crmrag_query.errors import Busy, CrmRagError, QuestionError, ServiceError
-from crmrag_query.sparql.child import Setup
 from crmrag_query.sparql.evaluate import SparqlResult
+from crmrag_query.sparql.store import Setup
 from crmrag_query.timing import check
 
 # What the process gets of the environment: nothing secret.
@@ -46,7 +46,7 @@ class Worker:
             "PYTHONUTF8": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }
-        command = [sys.executable, "-P", "-m", "crmrag_query.sparql.child"]
+        command = [sys.executable, "-P", "-m", "crmrag_query.sparql.store"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, encoding="utf-8"
         )

@@ -38,6 +38,7 @@ from crmrag_query.stores.records import (
     GraphPassage,
     Neighbourhood,
 )
+from crmrag_query.stores.walk import Beside, explore
 from crmrag_query.text import plain, shorten
 
 NAMED = 2  # how often names count in the fusion: as much as meaning and words together
@@ -48,9 +49,6 @@ DESCRIPTION = 300  # characters of what a document says of its entity
 PASSAGE = 1000  # … of a passage
 LABEL = 160  # … of a name: some data has whole texts as names
 MEMBERS = 15  # of a community, the most central. Source: the published graph tools
-HUB = 500  # triples from which an entity is told with their number and not followed; the one asked about always is
-OWN, FURTHER = 60, 12  # triples that are told of the entity asked about, and of each other that is followed
-TOLD = 2  # triples at most, times as many as entities that are asked for
 SCANNED = 20_000  # triples of one entity among which those are chosen
 Floats = npt.NDArray[np.float32]
 
@@ -79,14 +77,14 @@ class ReleaseStore:
         return self.opened[Documents]
 
     def entities(self, query: str, limit: int, category: str = "") -> Entities:
-        bit = _bit(category)
-        size, vector, note = limit * LOOKED_AT, *self._vector(query)
+        bit = category_bit(category)
+        size, vector, note = limit * LOOKED_AT, *query_vector(self.opened, query)
         channels = self.opened[ReleaseChannels]
         mask = channels.of_categories(bit) if bit else None
         dense = channels.dense(vector, size, mask) if vector is not None else None
         sparse = channels.sparse(query, size, mask) if has_channel(self.opened, "sparse") else None
         own = self._documents.entities
-        by_name = dict.fromkeys(map(self._told_of, self._by_name(query, size)))
+        by_name = dict.fromkeys(map(self.told_of, self._by_name(query, size)))
         named = [node for node in by_name if not bit or self._graph.category(node) & bit]
         nearest = own[dense.documents].tolist() if dense is not None else []
         cosine = dict(zip(nearest, dense.scores.tolist(), strict=True)) if dense is not None else {}
@@ -96,12 +94,12 @@ class ReleaseStore:
         found = channels.fused([*[named] * NAMED, *by_words], nearest, size)
         best = cap(found, little, limit, LITTLE_SHARE)
         order = sorted((node for node, _ in best), key=lambda node: bool(little[node]))
-        return Entities(tuple(self._entity(node, cosine.get(node)) for node in order), note)
+        return Entities(tuple(self.told(node, cosine.get(node)) for node in order), note)
 
     def passages(self, query: str, limit: int) -> Sequence[GraphPassage]:
         store = self._documents
         inside = np.arange(len(store.home)) >= store.count
-        vector, _ = self._vector(query)
+        vector, _ = query_vector(self.opened, query)
         size, rankings, nearest = limit * LOOKED_AT, list[list[int]](), list[int]()
         cosine = dict[int, float]()
         if vector is not None and inside.any():
@@ -110,57 +108,47 @@ class ReleaseStore:
         if has_channel(self.opened, "sparse") and inside.any():
             rankings.append(self.opened[SparseIndex].search(query, size, inside).ranking)
         best = self.opened[ReleaseChannels].fused(rankings, nearest, size)[:limit]
-        return tuple(self._passage(number - store.count, cosine.get(number)) for number, _ in best)
+        return tuple(self.told_passage(number - store.count, cosine.get(number)) for number, _ in best)
 
     def communities(self, query: str, level: int, limit: int) -> Sequence[GraphCommunity]:
         communities = self.opened[Communities]
         among = communities.of_level(level)
         if not query.strip():
-            return tuple(self._community(one, None) for one in among[:limit].tolist())
+            return tuple(self.told_community(one, None) for one in among[:limit].tolist())
         index = self.opened[CommunityIndex]
-        vector, _ = self._vector(query)
+        vector, _ = query_vector(self.opened, query)
         if vector is None:
             vector = np.zeros(index.vectors.shape[1], np.float32)
         found = index.search(query, vector, among, limit)
-        return tuple(self._community(one, cosine if vector.any() else None) for one, cosine in found)
+        return tuple(self.told_community(one, cosine if vector.any() else None) for one, cosine in found)
 
     def levels(self) -> Sequence[int]:
         return tuple(int(told["communities"]) for told in self.opened[Communities].levels)
 
     def named(self, name: str, limit: int) -> Sequence[Named]:
-        return tuple(map(self._named, dict.fromkeys(map(self._told_of, self._by_name(name, limit)))))
+        return tuple(map(self._named, dict.fromkeys(map(self.told_of, self._by_name(name, limit)))))
 
     def entity(self, iri: str) -> GraphEntity:
-        return self._entity(self._node(iri), None)
+        return self.told(self._node(iri), None)
 
     def neighbourhood(self, iri: str, hops: int, limit: int) -> Neighbourhood:
-        index, centre = self.opened[TriplesIndex], self._node(iri)
-        far = {centre: 0}
-        told: dict[int, None] = {}
-        whole, frontier = True, [centre]
-        for hop in range(1, hops + 1):
-            following: list[int] = []
-            for node in frontier:
-                if node != centre and index.degree(node) > HUB:
-                    whole = False
-                    continue
-                most = OWN if node == centre else FURTHER
-                whole &= index.degree(node) <= most
-                for number in self._chosen(node, most).tolist():
-                    triple = index.triple(number)
-                    other = triple.o if triple.s == node else triple.s
-                    if (other not in far and len(far) > limit) or len(told) >= limit * TOLD:
-                        whole = False
-                        continue
-                    if other not in far:
-                        far[other] = hop
-                        following.append(other)
-                    told[number] = None
-            frontier = following
+        index = self.opened[TriplesIndex]
+
+        def beside(nodes: Sequence[int], most: int) -> Iterator[Beside[int]]:
+            for node in nodes:
+                yield index.degree(node), self._beside(node, most)
+
+        far, told, whole = explore(self._node(iri), hops, limit, beside)
         triples = [index.triple(number) for number in told]
         shown = Counter(node for triple in triples for node in {triple.s, triple.o})
-        neighbours = (self._neighbour(node, hop, shown[node]) for node, hop in far.items() if node != centre)
+        neighbours = (self._neighbour(node, hop, shown[node]) for node, hop in far.items() if hop)
         return Neighbourhood(tuple(neighbours), tuple(map(self._triple, triples)), whole)
+
+    def _beside(self, node: int, most: int) -> Iterator[tuple[int, int]]:
+        """Triples of a node, and the node at the other end of each."""
+        for number in self._chosen(node, most).tolist():
+            triple = self.opened[TriplesIndex].triple(number)
+            yield number, triple.o if triple.s == node else triple.s
 
     def _chosen(self, node: int, most: int) -> Ints:
         """Numbers of triples of a node, at most ``most``: of each property and direction one after another, those first that
@@ -177,22 +165,11 @@ class ReleaseStore:
         order = order[np.argsort(_places(way[order]), kind="stable")]
         return cast(Ints, numbers[order][:most])
 
-    def _vector(self, text: str) -> tuple[Floats | None, str]:
-        """The encoding of a text; None, and why, where nothing can be found by it."""
-        if not has_channel(self.opened, "dense"):
-            return None, f"Release {self.release} has no vectors."
-        try:
-            encoder = self.opened[QueryEncoder]
-            (vector,) = encoder.encode([text])
-        except (ModelError, MissingExtraError) as error:
-            return None, str(error)
-        return (vector, "") if vector.any() else (None, encoder.withheld or "The query has no vector.")
-
     def _by_name(self, name: str, limit: int) -> list[int]:
         found = search(self.opened[NameIndex], name, limit, plain_words(self.opened.method.questions))
         return [one.entity for one in found]
 
-    def _told_of(self, node: int) -> int:
+    def told_of(self, node: int) -> int:
         """Of a mere name or text the entity whose document tells of it, else the node itself."""
         codes = {self._graph.class_code(int(number)) for number in self._graph.types(node)}
         document = self._documents.document_of(node) if codes and codes <= LITTLE else None
@@ -209,26 +186,30 @@ class ReleaseStore:
         return node
 
     def _named(self, node: int) -> Named:
-        return Named(self._graph.iri(node), self._label(node))
+        return Named(self._graph.iri(node), self.label(node))
 
-    def _label(self, node: int) -> str:
+    def label(self, node: int) -> str:
         return shorten(plain(self._graph.label(node, self._languages)), LABEL) or self._graph.iri(node)
 
-    def _entity(self, node: int, similarity: float | None) -> GraphEntity:
+    def told(self, node: int, similarity: float | None) -> GraphEntity:
         graph, documents = self._graph, self._documents
         document = documents.document_of(node)
-        types = [self._label(one) for one in type_nodes(graph, node)]
-        classes = (graph.class_label(int(number), self.language) for number in graph.types(node))
         return GraphEntity(
             graph.iri(node),
-            self._label(node),
+            self.label(node),
             category_name(graph, node),
-            tuple(dict.fromkeys([*types, *classes])),
+            self.types_of(node),
             self._description(node, document),
             "" if document is None else graph.iri(documents.entity(document)),
             similarity,
             self.opened[TriplesIndex].degree(node),
         )
+
+    def types_of(self, node: int) -> tuple[str, ...]:
+        """What a node is in words: its types, then its classes."""
+        types = [self.label(one) for one in type_nodes(self._graph, node)]
+        classes = (self._graph.class_label(int(number), self.language) for number in self._graph.types(node))
+        return tuple(dict.fromkeys([*types, *classes]))
 
     def _description(self, node: int, document: int | None) -> str:
         """The lines that a document has of a node, after its header, in one."""
@@ -242,12 +223,12 @@ class ReleaseStore:
         )
         return shorten("; ".join(_until(lines, DESCRIPTION)), DESCRIPTION)
 
-    def _passage(self, number: int, similarity: float | None) -> GraphPassage:
+    def told_passage(self, number: int, similarity: float | None) -> GraphPassage:
         one = self._documents.passage(number)
         text = shorten(plain(one.body), PASSAGE)
         return GraphPassage(self._named(one.entity), plain(one.label), text, one.start, one.end, similarity)
 
-    def _community(self, number: int, similarity: float | None) -> GraphCommunity:
+    def told_community(self, number: int, similarity: float | None) -> GraphCommunity:
         communities, documents = self.opened[Communities], self._documents
         told = self.opened[Summaries].tell(number, self.language or self.opened.manifest.language)
         parent = int(communities.parent[number])
@@ -268,7 +249,7 @@ class ReleaseStore:
         graph = self._graph
         return GraphNeighbour(
             graph.iri(node),
-            self._label(node),
+            self.label(node),
             category_name(graph, node),
             hops,
             self.opened[TriplesIndex].degree(node),
@@ -281,14 +262,26 @@ class ReleaseStore:
             graph.iri(one.s),
             graph.property_iri(one.p),
             graph.iri(one.o),
-            self._label(one.s),
+            self.label(one.s),
             plain(graph.property_label(one.p, lang=self.language)),
-            self._label(one.o),
+            self.label(one.o),
             self.opened[TriplesIndex].graphs(one.number),
         )
 
 
-def _bit(category: str) -> int:
+def query_vector(release: Release, text: str) -> tuple[Floats | None, str]:
+    """The encoding of a query; None, and why, where nothing can be found by it."""
+    if not has_channel(release, "dense"):
+        return None, f"Release {release.id} has no vectors."
+    try:
+        encoder = release[QueryEncoder]
+        (vector,) = encoder.encode([text])
+    except (ModelError, MissingExtraError) as error:
+        return None, str(error)
+    return (vector, "") if vector.any() else (None, encoder.withheld or "The query has no vector.")
+
+
+def category_bit(category: str) -> int:
     """A Fundamental Category as a bit, 0 for none; QuestionError for what is none."""
     if not category:
         return 0

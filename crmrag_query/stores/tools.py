@@ -19,10 +19,8 @@ from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphEnt
 from crmrag_query.stores.store import SearchStore
 from crmrag_query.text import amount, plain, shorten
 
-RELATED, RELATIONS = (
-    5,
-    10,
-)  # entities found that come with triples, and how many. Source: the published graph tools
+# entities found that come with triples, and how many. Source: the published graph tools
+RELATED, RELATIONS = (5, 10)
 AROUND = 40  # entities around one, where no number is given
 ALIKE = 5  # other entities of the name that was given
 QUERY = 1000  # characters of a query, a name or an IRI

@@ -17,8 +17,19 @@ from crmrag_query.errors import CrmRagError
 from crmrag_query.graph.arrays import Longs
 from crmrag_query.retrieval.dense import INDEX, VECTORS, WINDOWS, DenseIndex, Floats, code, open_chunk
 from crmrag_query.retrieval.encoder import EncoderSettings, QueryEncoder
-from crmrag_query.verify.arrays import Mask, ascending, counted, numbers, shaped, within, wrong
-from crmrag_query.verify.check import Check, Faults
+from crmrag_query.retrieval.token_vectors import FOLDER, HIGHEST, MOST, TokenVectors
+from crmrag_query.verify.check import (
+    Check,
+    Faults,
+    Mask,
+    ascending,
+    counted,
+    numbers,
+    pointers,
+    shaped,
+    within,
+    wrong,
+)
 
 ROWS = 1 << 15  # vectors looked at together
 UNIT = 1e-3  # by which the length of a vector may differ from 1
@@ -216,10 +227,33 @@ def encoder_opens(release: Release) -> Faults:
 
 
 _READS = ("graph", "documents", "dense", "config.json")
+
+
+def token_vectors_are_sound(release: Release) -> Faults:
+    """Each document has some tokens, as many as are held at most, of length 1 but for rounding. A data set may do without."""
+    if not release.manifest.has(FOLDER):
+        return 0
+    held, documents = release[TokenVectors], release[Documents].count
+    if (yield from pointers(f"{FOLDER}/ptr.npy", held.ptr, documents, len(held.codes))):
+        return 0
+    counts = np.diff(held.ptr)
+    yield from wrong(f"{FOLDER}/ptr.npy: more than {MOST} tokens", documents, lambda b: counts[b] > MOST)
+    yield from wrong(f"{FOLDER}/weight.npy: no weight", len(held.weight), lambda b: ~(held.weight[b] > 0))
+    rounding = np.sqrt(held.codes.shape[1]) / 2 + 1e-3
+    yield from wrong(
+        f"{FOLDER}/codes.npy: not of length 1",
+        len(held.codes),
+        lambda b: np.abs(lengths(held.codes[b].astype(np.float32)) - HIGHEST) > rounding,
+        size=ROWS,
+    )
+    return len(held.codes)
+
+
 CHECKS = (
     Check("documents in the dense index", "documents", documents_have_vectors, reads=_READS),
     Check("vectors", "vectors", vectors_are_sound, reads=("dense", "config.json")),
     Check("embeddings", "windows", embeddings_are_those_searched, reads=(*_READS, "embeddings")),
+    Check("token vectors", "tokens", token_vectors_are_sound, reads=("graph", "documents", FOLDER)),
     Check("encoder", "encoder", encoder_fits, reads=("dense", "encoder", "config.json")),
 )
 PROBES = (Check("encoding", "question", encoder_opens, reads=("encoder",)),)

@@ -22,7 +22,9 @@ from crmrag_query.documents.documents import (
 )
 from crmrag_query.graph.arrays import FLAG_ENTITY, Longs
 from crmrag_query.graph.graph import Graph
-from crmrag_query.verify.arrays import (
+from crmrag_query.verify.check import (
+    Check,
+    Faults,
     ascending,
     empty,
     equal,
@@ -34,7 +36,6 @@ from crmrag_query.verify.arrays import (
     within,
     wrong,
 )
-from crmrag_query.verify.check import Check, Faults
 
 TABLES = ("documents", "lines", "members", "passages")
 

@@ -16,7 +16,6 @@ from crmrag_query.graph.arrays import (
     EDGE_SCHEMA,
     EDGES,
     FLAG_ENTITY,
-    RDF_TYPE,
     SCHEMAS,
     Ints,
     Rows,
@@ -25,7 +24,10 @@ from crmrag_query.graph.arrays import (
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import mixed
 from crmrag_query.ontology.categories import Category
-from crmrag_query.verify.arrays import (
+from crmrag_query.syntax import RDF_TYPE
+from crmrag_query.verify.check import (
+    Check,
+    Faults,
     ascending,
     blocks,
     counted,
@@ -40,7 +42,6 @@ from crmrag_query.verify.arrays import (
     within,
     wrong,
 )
-from crmrag_query.verify.check import Check, Faults
 
 BY_NODE = ("timespans", "links", "images")
 SPARSE = ("timespans",)  # tables in which a place may be empty: an open date

@@ -19,7 +19,9 @@ from crmrag_query.plans.kinds import Kinds, has_lexicon
 from crmrag_query.plans.profile import Profile
 from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
 from crmrag_query.retrieval.sparse import META, SparseIndex, Vocabulary
-from crmrag_query.verify.arrays import (
+from crmrag_query.verify.check import (
+    Check,
+    Faults,
     ascending,
     counted,
     equal,
@@ -29,7 +31,6 @@ from crmrag_query.verify.arrays import (
     within,
     wrong,
 )
-from crmrag_query.verify.check import Check, Faults
 
 INDICES = "sparse/indices.csc.index.npy"
 COUNTS = "aggregation/aggregation_index.json"

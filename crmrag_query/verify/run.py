@@ -2,25 +2,128 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from crmrag_query.artifacts.manifest import COMPANIONS, PROVENANCE, read_manifest
 from crmrag_query.artifacts.release import Release
 from crmrag_query.artifacts.signature import check_signature
 from crmrag_query.artifacts.verify import Advance, faults_of_files, provenance_faults
+from crmrag_query.communities.communities import FOLDER, NONE, Communities
+from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ReleaseError
-from crmrag_query.verify import communities, contents, dense, documents, graph, indexes
-from crmrag_query.verify.check import SHOWN, Check, Finding, Report
+from crmrag_query.graph.arrays import FLAG_ENTITY
+from crmrag_query.graph.graph import Graph
+from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.verify import dense, documents, graph, graph_partitions, indexes
+from crmrag_query.verify.check import SHOWN, Check, Faults, Finding, Report, counted, pointers, within, wrong
+
+REPORT = "validation_report.json"
+
+
+def method_opens(release: Release) -> Faults:
+    """The configuration, the relationships and the ontology tables that the release was built with."""
+    if not release[Catalogue].relationships:
+        yield "config.json: it has no Fundamental Relationships"
+    if release.method.relationships != release.manifest.relationships:
+        yield f"config.json: relationships {release.method.relationships}, the manifest says {release.manifest.relationships}"
+    if not release.ontology.classes:
+        yield "ontology/: its tables have no classes"
+    return len(release[Catalogue])
+
+
+def manifest_counts(release: Release) -> Faults:
+    """The manifest's counts are those of the files."""
+    graph, documents = release[Graph], release[Documents]
+    paths = [entry.path.split("/") for entry in release.manifest.files]
+    found = {
+        "entities": int(np.count_nonzero(graph.flags & FLAG_ENTITY)),
+        "nodes": graph.nodes,
+        "triples": graph.triples + graph.literal_table.num_rows + len(graph.type_rows[1]),
+        "literals": int(graph.literal_table.num_rows),
+        "documents": documents.count,
+        "passages": documents.passages.num_rows,
+    }
+    if release.manifest.has("embeddings"):
+        found["chunks"] = len({parts[1] for parts in paths if parts[0] == "embeddings"})
+    for name, count in found.items():
+        yield from counted(f"manifest.json: {name}", release.manifest.counts.get(name, 0), count)
+    markdown = sum(parts[0] == "entity_documents" for parts in paths)
+    if markdown:
+        yield from counted("entity_documents/: files", markdown, documents.count)
+    return len(found)
+
+
+def report_counts(release: Release) -> Faults:
+    """The validation report counts what the graph and the documents hold."""
+    report = json.loads((release.folder / REPORT).read_bytes())
+    entities = int(np.count_nonzero(release[Graph].flags & FLAG_ENTITY))
+    yield from counted(f"{REPORT}: nodes", report["entities"]["nodes"], release[Graph].nodes)
+    yield from counted(f"{REPORT}: entities", report["entities"]["entities"], entities)
+    yield from counted(f"{REPORT}: documents", report["documents"]["count"], release[Documents].count)
+    return 3
+
+
+def communities_nest(release: Release) -> Faults:
+    """Members are documents, each once on a level; a parent is of the level above and has just what its parts have.
+
+    A data set may do without, and older releases have none.
+    """
+    if not release.manifest.has(FOLDER):
+        return 0
+    found, documents = release[Communities], release[Documents]
+    count, level = len(found), np.asarray(found.level)
+    if (yield from pointers(f"{FOLDER}/member_ptr.npy", found.member_ptr, count, len(found.member))):
+        return 0
+    if (yield from within(f"{FOLDER}/member.npy", found.member, 0, documents.count)):
+        return 0
+    if (yield from within(f"{FOLDER}/parent.npy", found.parent, NONE, count)):
+        return 0
+    parent = np.asarray(found.parent)
+    above = parent != NONE
+    yield from wrong(
+        f"{FOLDER}/parent.npy: not of the level above",
+        count,
+        lambda block: above[block] & (level[parent[block]] != level[block] + 1),
+    )
+    yield from counted(
+        f"{FOLDER}/communities.json: levels", len(found.levels), int(level.max(initial=-1)) + 1
+    )
+    for number in range(len(found.levels)):
+        members = [found.members(one) for one in found.of_level(number).tolist()]
+        held = np.concatenate([np.empty(0, np.int32), *members])
+        if len(np.unique(held)) != len(held):
+            yield f"{FOLDER}/member.npy: documents in two communities of level {number}"
+    for one in np.flatnonzero(level > 0).tolist():
+        parts = [found.members(part) for part in found.parts(one).tolist()]
+        if not np.array_equal(
+            np.sort(found.members(one)), np.sort(np.concatenate([np.empty(0, np.int32), *parts]))
+        ):
+            yield f"{FOLDER}/member.npy: community {found.name(one)} is not what its parts are"
+    iris = documents.graph.iris
+    for one in range(count):
+        own = iris.take(documents.entities[np.sort(found.members(one))]).to_pylist()
+        text = "\n".join([str(level[one]), *own])
+        if hashlib.sha256(text.encode()).hexdigest()[:16] != found.name(one):
+            yield f"{FOLDER}/id.npy: community {found.name(one)} has other members than its id says"
+    return count
+
 
 ReleaseCheck = Check[Release]
 REFERENCES: Sequence[ReleaseCheck] = (
-    *contents.CHECKS,
+    Check("method", "relationships", method_opens, reads=("config.json", "ontology")),
+    Check("manifest", "counts", manifest_counts, reads=("graph", "documents")),
+    Check("validation report", "counts", report_counts, reads=("graph", "documents", REPORT)),
     *graph.CHECKS,
     *documents.CHECKS,
     *dense.CHECKS,
     *indexes.CHECKS,
-    *communities.CHECKS,
+    Check("communities", "communities", communities_nest, reads=("graph", "documents", FOLDER)),
+    *graph_partitions.CHECKS,
 )
 """Cross-references between artifacts: what no checksum sees. To check more, add to the list of its module."""
 ALL: Sequence[ReleaseCheck] = (*REFERENCES, *dense.PROBES)

@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 import yaml
 
+from crmrag_query import Client
 from crmrag_query.answers.ask import prepare
 from crmrag_query.artifacts.release import Opener, Release
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ConfigError
 from crmrag_query.retrieval import channels
 from crmrag_query.retrieval.modes import find_mode, modes_of
+from crmrag_query.stores import opened
+from crmrag_query.stores.release import ReleaseStore
 from crmrag_query.text import tokenize
 from tests.support.documentation import DOCS, blocks
 from tests.support.shared import sample_release
@@ -44,6 +47,28 @@ def install(site: Path, module: str, code: str, group: str) -> None:
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
     declared = block("text", group).replace(f'[project.entry-points."{group}"]', f"[{group}]")
     (info / "entry_points.txt").write_text(declared.replace('"', ""), encoding="utf-8")
+
+
+@pytest.fixture
+def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The package of the page that has a store, installed and named in the environment."""
+    install(tmp_path / "site", "museum_stores", "STORE", "crmrag.stores")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.setenv(opened.VARIABLE, "shown")
+    opened.stores.cache_clear()
+    yield
+    monkeypatch.undo()
+    opened.stores.cache_clear()
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_store_is_added_from_outside(tmp_path_factory: pytest.TempPathFactory) -> None:
+    release = sample_release(tmp_path_factory)
+    church = ReleaseStore(release).entities("Asinou church", 1).found[0].iri
+    with Client(release.folder) as client:
+        found = client.graph_search("Asinou church", 10)
+        assert len(found.entities) == 10 and church not in {one.iri for one in found}
+        assert client.graph_context(church).entity.iri == church
 
 
 @pytest.fixture

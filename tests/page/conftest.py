@@ -58,6 +58,7 @@ def _build(root: Path) -> None:
             "title": "Painted churches", "rdf": [str(TROODOS)], "languages": ["en", "el"],
             "licence": "https://creativecommons.org/publicdomain/zero/1.0/", "attribution": "Us",
             "examples": ["When was Asinou painted?", "How many churches are in the Troodos mountains?"],
+            "token_vectors": True,
         },
         "unkind": {"title": "<b>Hostile</b>", "rdf": [str(root / "unkind.ttl")], "languages": ["en"]},
         "atlas": {"title": "Vases", "rdf": [str(root / "atlas.ttl")], "languages": ["en", "de"]},

@@ -277,9 +277,8 @@ def test_modes_stand_side_by_side_with_the_sources_that_they_share(
     assert shared.count() > 1
     first = shared.nth(1).get_by_role("cell")
     said = [first.nth(at).inner_text() for at in range(len(WITHOUT_MODEL))]
-    assert (
-        sum(one in ("cited", "looked at") for one in said) > 1
-    )  # the one that most of them have comes first
+    # the one that most of them have comes first
+    assert sum(one in ("cited", "looked at") for one in said) > 1
     axe()
 
 

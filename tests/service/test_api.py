@@ -12,8 +12,7 @@ import pytest
 
 from crmrag_query.client import wire
 from crmrag_query.client.local import Engine
-from crmrag_query.client.sse import Parser
-from crmrag_query.client.wire import Route
+from crmrag_query.client.wire import Parser, Route
 from crmrag_query.codec import Problem, from_plain, to_json, to_plain
 from crmrag_query.service.app import PAGES
 from crmrag_query.service.responses import OWN_ROUTES
@@ -57,6 +56,7 @@ REQUESTS: dict[Route[Any, Any], tuple[Any, ...]] = {
     wire.FACETS: (wire.GetFacets(THINGS), wire.GetFacets(THINGS, language="el", keys=("class",))),
     wire.EXPORT: tuple(wire.GetExport(THINGS, kind, question="What is there?") for kind in ("csv", "json", "jsonld")),
     wire.SPARQL: (wire.RunSparql("SELECT * WHERE { ?s ?p ?o } ORDER BY ?s ?p ?o LIMIT 5"), wire.RunSparql("ASK {}")),
+    wire.CANDIDATES: (wire.ListCandidates(), wire.ListCandidates("sample", 5, 2, "el")),
     wire.EVALUATIONS: (wire.ListEvaluations(),),
     wire.MODES: (wire.ListModes(), wire.ListModes("sample")),
     wire.COMPARE: (

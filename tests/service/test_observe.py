@@ -124,9 +124,8 @@ def test_answers_are_counted_with_their_stages(fresh: httpx.Client) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings(
-    "ignore:Item 'summary' on TypedDict:UserWarning"
-)  # litellm's records, at their first use
+# litellm's records, at their first use
+@pytest.mark.filterwarnings("ignore:Item 'summary' on TypedDict:UserWarning")
 def test_tokens_of_a_language_model_are_counted(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with model_server("It was built around 1100 [1].") as script:

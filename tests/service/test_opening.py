@@ -11,8 +11,8 @@ from crmrag_query.client.local import Library
 from crmrag_query.errors import MissingExtraError
 from crmrag_query.llm import loading
 from crmrag_query.llm.model import LiteLLM
-from crmrag_query.service import opening
-from crmrag_query.service.opening import make_ready, open_all
+from crmrag_query.service import app as opening
+from crmrag_query.service.app import make_ready, open_all
 from tests.support.builds import two_releases
 
 

@@ -8,12 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyoxigraph as ox
 
-from crmrag_assets.build.chunks import chunk_keys
-from crmrag_assets.build.step import SilentProgress
+from crmrag_assets.build.step import SilentProgress, chunk_keys
 from crmrag_assets.harvest.prefetch import ChunkReport, prefetch_chunk, write_prefetch
 from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.sources.endpoint.source import SparqlEndpoint
-from crmrag_assets.sources.rdf.files import RdfFiles
+from crmrag_assets.sources.rdf.kind import RdfFiles
 
 Chunks = dict[str, tuple[pa.Table, ChunkReport]]
 Row = tuple[str, str, str, int, str, str, str]

@@ -7,7 +7,7 @@ from crmrag_query.config.modes import EXPANSIONS, Mode, load_modes
 CRM = load_modes()["crm"]
 SHIPPED = (
     "crm", "vector", "fulltext", "entity_vector", "graph_vector", "graph_vector_fulltext", "global_vector",
-    "graph", "agent",
+    "graph", "walker", "agent",
 )  # fmt: skip
 """The names of the modes that ship, the default first."""
 SEARCHING = tuple(name for name, mode in load_modes().items() if mode.channels)
@@ -26,6 +26,7 @@ STAGES = (
     "typed",
     "communities",
     "entities",
+    "walker",
     *EXPANSIONS,
 )
 """The channels that ship, and what is done with their candidates."""

@@ -23,10 +23,11 @@ from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.sparql import to_sparql
 from crmrag_query.plans.world import World
+from crmrag_query.syntax import RDF_TYPE
 from tests.support.frgraphs import catalogue_of, chained
 from tests.support.froracle import Alphabet
 from tests.support.graphs import Row, graph_from_rows, quad_rows, read_quads
-from tests.support.random_graphs import CRM, RDF_TYPE, RDFS_LABEL, store_of
+from tests.support.random_graphs import CRM, RDFS_LABEL, store_of
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 BASE = "http://example.org/"

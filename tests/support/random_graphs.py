@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import pyoxigraph as ox
 from hypothesis import strategies as st
 
+from crmrag_query.syntax import RDF_TYPE
 from tests.support.graphs import Row
 
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
-RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 _NODES = [f"http://example.org/{name}" for name in ("a", "b", "c", "d/e", "é", "α", "z#1", "𐍈")] + [
     "urn:skolem:00ff"

@@ -54,12 +54,13 @@ def application(
     keys: tuple[str, ...] = (),
     state: Path | None = None,
     hosts: tuple[str, ...] | None = None,
+    uploading: tuple[str, ...] = (),
     **parts: Any,
 ) -> FastAPI:
     """The application over an engine; ``hosts`` as for ``Access``, ``parts`` as for ``configured``."""
     config = configured(**parts)
     store = None if state is None else Store(state, config.kept)
-    return create_app(Desk(engine, config, store), Access.of(keys, hosts))
+    return create_app(Desk(engine, config, store), Access.of(keys, hosts, uploading))
 
 
 def beside(engine: Engine, model: Model | None = None) -> Engine:

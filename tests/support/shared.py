@@ -51,4 +51,4 @@ def sample_release(factory: pytest.TempPathFactory) -> Release:
 
 
 def _build_sample(root: Path) -> None:
-    build_all(make_project(root, rdf=[str(TROODOS)], write_markdown=False).context())
+    build_all(make_project(root, rdf=[str(TROODOS)], write_markdown=False, token_vectors=True).context())

@@ -14,7 +14,7 @@ HEAD = """\
 # Commands
 
 Everything that `crmrag` does, as `crmrag COMMAND --help` tells it. Where an option has a variable of the environment,
-the option wins. `build`, `demo`, `estimate`, `releases` and `ui` come with the extra `build`."""
+the option wins. `build`, `demo`, `estimate`, `partitions`, `releases` and `ui` come with the extra `build`."""
 
 
 def page() -> str:

@@ -83,6 +83,8 @@ ENVIRONMENT = """\
 | `CRMRAG_MODEL_TIMEOUT` | seconds that `crmrag ask` and `chat` wait for each silence of it; default 60 |
 | `CRMRAG_API_KEYS` | keys, separated by commas, of which `crmrag serve` wants one |
 | `CRMRAG_API_KEY` | the key that `crmrag mcp` sends to such a service |
+| `CRMRAG_STORE` | what the graph tools search: `release` (the default), `postgres`, or a store of another package |
+| `CRMRAG_POSTGRES` | the PostgreSQL database, as postgresql://user@host/database; without it libpq's own variables count |
 
 Language models and embedding APIs have variables of their own for their keys, such as `OPENAI_API_KEY`."""
 DATASETS = """\
@@ -132,8 +134,11 @@ OF_A_DATASET = {
     "rebuild.timezone": "of the schedule",
     "rebuild.fresh_hours": "tell when what is published is older",
     "keep_releases": "how many releases stay, the current and the previous one among them",
+    "token_vectors": "vectors of single tokens are made, for the mode `walker`",
     "communities": "what belongs together is found, and told as themes",
     "community_model": "a language model, by its litellm name, that writes the themes; composed without one",
+    "graph_partitions": "cut the entity graph into parts of bounded size, for questions to be sent to",
+    "aligner": "train what says for which of these parts a question is, and measure it",
     "model_calls": "how a build asks that model, and what it may take",
     "model_calls.workers": "requests at once",
     "model_calls.per_minute": "requests a minute at most; 0 for as many as it takes",
@@ -141,8 +146,9 @@ OF_A_DATASET = {
     "model_calls.tries": "of a request that may succeed later: a time-out, an error of the server, too many requests",
     "model_calls.tokens": "of one build at most; what is left is composed",
     "model_calls.usd": "US dollars of one build at most, by litellm's prices",
-    "write_markdown": "a Markdown file for each document",
+    "write_markdown": "a Markdown file for each document; by default up to 50,000 documents",
     "write_triples_pickle": "an extra triples_index.pkl for other programs; never read by us",
+    "postgres": "what is searched of each release is published in PostgreSQL too: [PostgreSQL](../postgres.md)",
     "suspects": "in place of the method's [suspects](#suspects), by the same keys: when an IRI seems to be several things",
 }
 TOLD_ELSEWHERE = ("endpoint.requests", "suspects", "sources[]")

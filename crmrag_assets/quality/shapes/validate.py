@@ -19,8 +19,7 @@ import numpy as np
 import rdflib
 from rdflib import RDF, RDFS, SH, XSD, BNode, URIRef
 
-from crmrag_assets.build.chunks import Hashes
-from crmrag_assets.build.step import BuildContext
+from crmrag_assets.build.step import BuildContext, Hashes
 from crmrag_assets.opened import graph_of, numbering_of
 from crmrag_assets.quality.finding import SHOWN, percent, share
 from crmrag_query.config.build import Dates
@@ -29,7 +28,7 @@ from crmrag_query.dates import parse_date
 from crmrag_query.errors import BuildError, ConfigError
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_LABELLED, Ints, Rows
 from crmrag_query.graph.graph import Graph, Literal
-from crmrag_query.ontology.tables import Ontology, Term
+from crmrag_query.ontology.load import Ontology, Term
 from crmrag_query.verify.check import Finding, Row
 
 if TYPE_CHECKING:

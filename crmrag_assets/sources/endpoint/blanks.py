@@ -1,7 +1,7 @@
 """Triples with blank nodes from an endpoint: whole components, each out of one response.
 
 Blank nodes cannot be asked for by name and their labels hold within one response, so that a component of them (see
-`crmrag_assets.harvest.skolem`) must come in one. Where all of them fit into a response, one is enough. Otherwise they are
+`crmrag_assets.harvest.spool`) must come in one. Where all of them fit into a response, one is enough. Otherwise they are
 asked for from the IRIs that they hang on, a batch of these in a response, which shows all triples of each node walked to:
 a component is whole when it shows all of each of its nodes. Where it is not, longer walks follow. Each component belongs
 to the first of its IRIs and is taken from that one's response only, so that none is taken twice. What cannot be had whole
@@ -20,8 +20,7 @@ import pyoxigraph as ox
 
 from crmrag_assets.build.step import Progress
 from crmrag_assets.harvest.report import Missing
-from crmrag_assets.harvest.skolem import blank_ends, components
-from crmrag_assets.harvest.triples import RDF_TYPE
+from crmrag_assets.harvest.spool import blank_ends, components
 from crmrag_assets.sources.endpoint import queries
 from crmrag_assets.sources.endpoint.client import Client, Unanswered
 from crmrag_assets.sources.endpoint.queries import (
@@ -38,6 +37,7 @@ from crmrag_assets.sources.endpoint.queries import (
 from crmrag_assets.sources.endpoint.results import Row, Term
 from crmrag_assets.sources.rdf.lines import valid_iri
 from crmrag_query.config.build import Requests
+from crmrag_query.syntax import RDF_TYPE
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ import pyoxigraph as ox
 
 from crmrag_assets.harvest.report import ROUNDED, Traffic
 from crmrag_assets.harvest.source import FAN_IN, Discovery
-from crmrag_assets.harvest.triples import IRI, RDF_TYPE
+from crmrag_assets.harvest.triples import IRI
 from crmrag_assets.sources.endpoint.client import Client, Unanswered
 from crmrag_assets.sources.endpoint.queries import (
     PRECISE,
@@ -31,6 +31,7 @@ from crmrag_query.config.loading import Method
 from crmrag_query.config.sources.endpoint import EndpointConfig
 from crmrag_query.errors import SourceError
 from crmrag_query.ontology.codes import normalise_class, normalise_property
+from crmrag_query.syntax import RDF_TYPE
 
 EXPECTED: Row = (
     ox.Literal(PROBED[0]),
@@ -135,9 +136,8 @@ def forecast(
     mean = spent.seconds / max(spent.requests, 1)
     # by name subjects are asked for as the endpoint counts them: schema terms too, but no blank nodes
     subjects = discovery.counted.subjects if discovery.counted else None
-    if (
-        subjects is None
-    ):  # about as many as were found: discovery brought the blank nodes, of which some are not subjects
+    # about as many as were found: discovery brought the blank nodes, of which some are not subjects
+    if subjects is None:
         subjects = max(0, discovery.entities + report.excluded_subjects - report.blank_nodes)
     batches, each = expected_batches(subjects, chunks, requests.batch_entities), requests_of_batch(discovery)
     waves = expected_batches(subjects, chunks, requests.batch_entities * requests.parallel)

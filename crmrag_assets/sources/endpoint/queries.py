@@ -16,7 +16,7 @@ from typing import Literal
 
 import pyoxigraph as ox
 
-from crmrag_assets.harvest.triples import RDF_TYPE
+from crmrag_query.syntax import RDF_TYPE
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 _ESCAPED = re.compile(r'[\\"\n\r\t\b\f]')

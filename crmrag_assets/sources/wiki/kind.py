@@ -14,8 +14,7 @@ from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.sources.kinds import Kind, Opening
 from crmrag_assets.sources.spooled import CONCEPT, CRM, HAS_TYPE, LABEL, TYPE, SpooledFiles
-from crmrag_assets.sources.wiki.pages import Dump, Site, WikiPage
-from crmrag_assets.sources.wiki.wikitext import read
+from crmrag_assets.sources.wiki.pages import Dump, Site, WikiPage, read
 from crmrag_query.config.sources.wiki import WikiConfig
 from crmrag_query.errors import SourceError
 from crmrag_query.syntax import LONGEST

@@ -238,6 +238,11 @@ def matching_files(root: Path, entries: Sequence[str], key: str) -> tuple[Path, 
     return tuple(sorted(found))
 
 
+def is_glob(entry: str) -> bool:
+    """Whether a file is named by a pattern."""
+    return bool(_MAGIC.search(entry))
+
+
 def named_file(root: Path, name: str, key: str) -> Path:
     """The file of a name below ``root``; ConfigError where there is none."""
     file = root / name

@@ -11,8 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from crmrag_query.config.build import Requests
-from crmrag_query.config.former import FORMER
-from crmrag_query.config.reading import FORBIDDEN_IN_IRI, Count, NotNegative, Positive, Record
+from crmrag_query.config.reading import FORBIDDEN_IN_IRI, FORMER, Count, NotNegative, Positive, Record
 from crmrag_query.config.sources import Iri, SourceConfig, absolute_iri, is_absolute
 
 NO_CONTACT = "  does not say who asks: set `contact` to an address that its operators can write to"

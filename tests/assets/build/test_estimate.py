@@ -7,7 +7,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from crmrag_assets.cli.estimate import estimate_text
+from crmrag_assets.cli.build import estimate_text
 from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.opened import documents_of, encoder_of
 from crmrag_assets.steps.estimate import estimate

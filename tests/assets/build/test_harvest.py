@@ -15,8 +15,8 @@ from crmrag_assets.build.step import LAYERS, BuildContext, Progress, chunks_of, 
 from crmrag_assets.harvest.report import Gathered, Missing, Traffic
 from crmrag_assets.harvest.source import Counted, Discovery, Fetched
 from crmrag_assets.opened import harvest_of
-from crmrag_assets.quality.source import harvest_is_whole
-from crmrag_assets.sources.rdf.files import RdfFiles
+from crmrag_assets.quality.graph import harvest_is_whole
+from crmrag_assets.sources.rdf.kind import RdfFiles
 from crmrag_assets.steps import source as build_source
 from crmrag_assets.steps.registry import STEPS
 from crmrag_assets.steps.source import HARVEST_MARKDOWN, HARVEST_REPORT, described

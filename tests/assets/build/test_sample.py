@@ -15,17 +15,16 @@ from hypothesis import strategies as st
 
 from crmrag_assets.build.context import choose_sample, open_context
 from crmrag_assets.build.step import SilentProgress
-from crmrag_assets.harvest.entities import without_schema
 from crmrag_assets.harvest.report import Gathered, Traffic
-from crmrag_assets.harvest.source import Fetched
-from crmrag_assets.harvest.triples import RDF_TYPE
+from crmrag_assets.harvest.source import Fetched, without_schema
 from crmrag_assets.opened import graph_of
+from crmrag_assets.quality.checks import manifest_verifies
 from crmrag_assets.quality.graph import no_triple_lost
-from crmrag_assets.quality.release import manifest_verifies
-from crmrag_assets.sources.rdf.files import RdfFiles
+from crmrag_assets.sources.rdf.kind import RdfFiles
 from crmrag_assets.steps.source import FAN_IN, FILE, SampleSource, by_hash, choose, make_links
 from crmrag_query.config.loading import load_method
 from crmrag_query.graph.arrays import FLAG_ENTITY
+from crmrag_query.syntax import RDF_TYPE
 from tests.support.builds import CRM, Project, build_all, make_project, turtle
 
 METHOD = load_method()

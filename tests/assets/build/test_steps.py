@@ -11,9 +11,9 @@ import pytest
 from crmrag_assets.build.step import ARTIFACTS, LAYERS, chunks_of
 from crmrag_assets.build.store import FailPoint
 from crmrag_assets.opened import documents_of, graph_of
+from crmrag_assets.quality.checks import manifest_verifies
 from crmrag_assets.quality.graph import no_triple_lost
 from crmrag_assets.quality.indexes import dense_covers_documents, sparse_covers_documents
-from crmrag_assets.quality.release import manifest_verifies
 from crmrag_assets.steps.registry import STEPS, finished_layer
 from crmrag_query.artifacts.places import dataset_folder, pointer
 from crmrag_query.artifacts.release import open_release

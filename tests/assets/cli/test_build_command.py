@@ -16,7 +16,7 @@ import pytest
 
 from crmrag_assets.automation import failure_message
 from crmrag_assets.cli import commands
-from crmrag_assets.cli.bars import size_text
+from crmrag_assets.cli.options import size_text
 from crmrag_assets.instance import open_instance
 from crmrag_assets.operations.notify import Message
 from crmrag_query.artifacts.release import open_release

@@ -13,7 +13,7 @@ from rich.console import Console
 from crmrag_assets.build.reporting import LineReporter, duration, rows_of
 from crmrag_assets.build.step import Outcome
 from crmrag_assets.build.store import Record
-from crmrag_assets.cli.bars import show_concerns, show_summary
+from crmrag_assets.cli.options import show_concerns, show_summary
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.artifacts.manifest import PROVENANCE
 

@@ -15,7 +15,7 @@ from crmrag_assets.harvest.source import Fetched
 from crmrag_assets.harvest.spool import read_buckets
 from crmrag_assets.instance import end_dead_runs, open_instance
 from crmrag_assets.runs import DATASET_TAG
-from crmrag_assets.sources.rdf.files import RdfFiles
+from crmrag_assets.sources.rdf.kind import RdfFiles
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError
 from tests.support.builds import Project, failing_at, made, make_project

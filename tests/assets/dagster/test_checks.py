@@ -11,7 +11,7 @@ import pytest
 from crmrag_assets.build.step import LAYERS
 from crmrag_assets.checks import CONSEQUENCE, REMEDY
 from crmrag_assets.definitions import defs
-from crmrag_assets.layer_jobs import layer_job_name
+from crmrag_assets.launch import layer_job_name
 from crmrag_assets.quality.checks import CHECKS
 from crmrag_query.artifacts.places import dataset_folder, pointer
 from crmrag_query.errors import BuildError

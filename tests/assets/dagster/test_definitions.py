@@ -13,8 +13,7 @@ import pytest
 import yaml
 
 from crmrag_assets.assets import CHUNKS_NOTE
-from crmrag_assets.build.chunks import chunk_keys
-from crmrag_assets.build.step import ARTIFACTS, LAYERS
+from crmrag_assets.build.step import ARTIFACTS, LAYERS, chunk_keys
 from crmrag_assets.definitions import defs
 from crmrag_assets.instance import known_betas
 from crmrag_assets.partitions import (

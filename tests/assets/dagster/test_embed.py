@@ -18,10 +18,10 @@ from crmrag_assets.automation import vectors_wanted
 from crmrag_assets.build.context import choose_share
 from crmrag_assets.build.locks import embedding_lock
 from crmrag_assets.build.store import Published
-from crmrag_assets.cli.embed import embed as embed_command
+from crmrag_assets.cli.build import embed as embed_command
 from crmrag_assets.embedding import EmbedRequest, EmbedResult, run_embed
+from crmrag_assets.indexes.embed import SHARES
 from crmrag_assets.indexes.encoder import HashEncoder
-from crmrag_assets.indexes.importance import SHARES
 from crmrag_assets.instance import open_instance
 from crmrag_assets.release.publish import roll_back
 from crmrag_assets.runs import EMBEDS_TAG
@@ -124,9 +124,8 @@ def test_embed_publishes_whole_releases_at_each_share_and_ends_with_that_of_a_bu
         shares.append((goal.share, release.manifest.encoded))
         assert verify_folder(release.folder).holds
         assert len(release[DenseIndex].window_document)
-        Client(project.data, dataset="churches").ask(
-            "Who painted Mural 1?", mode="vector"
-        )  # is not refused any more
+        # is not refused any more
+        Client(project.data, dataset="churches").ask("Who painted Mural 1?", mode="vector")
         return more
 
     with pytest.MonkeyPatch.context() as patch:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.documents.chain import Chained, chain
+from crmrag_assets.documents.build import Chained, chain
 from crmrag_assets.documents.satellites import Csr, csr_from_pairs
 from crmrag_query.config.build import Chaining
 

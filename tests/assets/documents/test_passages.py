@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.documents.passages import split
+from crmrag_assets.documents.build import split
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.documents.documents import Documents, Passage
 from crmrag_query.graph.graph import Graph

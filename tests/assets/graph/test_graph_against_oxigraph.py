@@ -9,8 +9,8 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from crmrag_query.graph.arrays import RDF_TYPE
 from crmrag_query.graph.graph import Graph
+from crmrag_query.syntax import RDF_TYPE
 from tests.support.graphs import Row, graph_from_rows, quad_rows, read_quads
 from tests.support.random_graphs import random_rows, store_of
 

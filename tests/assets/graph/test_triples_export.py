@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
-from crmrag_assets.graph.edges import PICKLE, write_triples_index
+from crmrag_assets.graph.build import PICKLE, write_triples_index
 from crmrag_query.artifacts.files import sha256_file
 from tests.support.graphs import graph_from_turtle
 

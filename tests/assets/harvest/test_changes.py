@@ -8,7 +8,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_assets.harvest.entities import NONE, Changes, changes_between, read_chunk
+from crmrag_assets.harvest.source import NONE, Changes, changes_between, read_chunk
 from crmrag_assets.harvest.triples import IRI, LITERAL, distinct_sorted, to_table, write_triples
 
 Row = tuple[str, str, str, int]

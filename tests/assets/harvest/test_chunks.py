@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_assets.build.chunks import buckets_of, chunk_bits, chunk_keys
+from crmrag_assets.build.step import buckets_of, chunk_bits, chunk_keys
 from crmrag_query.artifacts.files import bucket_of, chunk_of
 from crmrag_query.errors import BuildError
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.harvest.skolem import TIED_LIMIT, Skolemiser, canonical, colours, components
+from crmrag_assets.harvest.spool import TIED_LIMIT, Skolemiser, canonical, colours, components
 from crmrag_assets.harvest.triples import SKOLEM
 
 P = [ox.NamedNode(f"http://example.org/p{number}") for number in range(3)]

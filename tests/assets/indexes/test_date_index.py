@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_assets.indexes.dates import OWN, time_relationships, write_dates
+from crmrag_assets.indexes.aggregation import OWN, time_relationships, write_dates
 from crmrag_query.config import load_method
 from crmrag_query.dates import Interval, day_number, year_interval
 from crmrag_query.errors import ReleaseError

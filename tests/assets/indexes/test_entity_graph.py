@@ -93,11 +93,8 @@ def test_relationships_that_others_specialise_join_nothing() -> None:
 def test_a_path_binds_as_its_steps_do_one_after_the_other() -> None:
     method = load_method()
     paths = [path for one in Catalogue.load(method) for path in one.paths]
-    codes = [
-        "P62i",
-        "P108i",
-        "P14",
-    ]  # is depicted by, was produced by, carried out by; between them parts of parts
+    # is depicted by, was produced by, carried out by; between them parts of parts
+    codes = ["P62i", "P108i", "P14"]
     shown = next(path for path in paths if [step.code for step in path.steps if not step.recursive] == codes)
     assert strength(shown, method.weights) == pytest.approx(0.5 * 0.85 * 0.85)
     assert all(0 < strength(path, method.weights) <= 1 for path in paths)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.indexes.importance import SHARES, by_importance, shares_of
+from crmrag_assets.indexes.embed import SHARES, by_importance, shares_of
 from crmrag_query.graph.arrays import FLAG_LABELLED
 
 
@@ -28,9 +28,8 @@ class Told:
     graph: Nodes
 
 
-ROWS = st.lists(
-    st.tuples(st.booleans(), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=60
-)  # named, PageRank, characters: few values, so that there are ties
+# named, PageRank, characters: few values, so that there are ties
+ROWS = st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=60)
 
 
 def told(rows: list[tuple[bool, int, int]]) -> tuple[Any, Any]:

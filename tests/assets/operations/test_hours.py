@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.operations.hours import is_open, opening
+from crmrag_assets.operations.freshness import is_open, opening
 from crmrag_query.config.build import Rebuild
 
 MINUTES = st.integers(0, 24 * 60 - 1)

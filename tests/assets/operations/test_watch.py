@@ -397,9 +397,8 @@ def test_a_harvest_by_hand_is_what_is_known_from_then_on(quads: list[ox.Quad], t
         watch.build()
         verdict = watch.look(SETTLE)
         assert verdict.change == "" and verdict.confirmed
-        server.change(
-            add=[quad("gong", "p", "church1")]
-        )  # and what a watch has launched is compared with what it saw
+        # and what a watch has launched is compared with what it saw
+        server.change(add=[quad("gong", "p", "church1")])
         assert watch.settled().change
         server.change(add=[quad("drum", "p", "church1")])
         ask_again(watch.context())

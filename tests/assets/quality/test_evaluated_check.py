@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from crmrag_assets.build.step import BuildContext
-from crmrag_assets.quality.release import retrieval_is_as_good
+from crmrag_assets.quality.checks import retrieval_is_as_good
 from crmrag_query.artifacts.places import PIPELINE, evaluations_folder
 from crmrag_query.evaluation.report import write_report
-from crmrag_query.evaluation.runs import MEASURES
-from crmrag_query.evaluation.scores import ContextScore, Evaluation, Outcome
+from crmrag_query.evaluation.scores import MEASURES, ContextScore, Evaluation, Outcome
 
 
 def evaluated(context: BuildContext, release: str, scores: list[float]) -> Path:

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from crmrag_assets.build.step import BuildContext
-from crmrag_assets.quality.source import chunks_are_readable, few_lines_are_broken, harvest_is_whole
+from crmrag_assets.quality.graph import chunks_are_readable, few_lines_are_broken, harvest_is_whole
 from tests.support.builds import make_project, turtle
 from tests.support.quality import build_up_to, rewriting, with_checks
 

@@ -14,10 +14,9 @@ import pytest
 from crmrag_assets.build.step import LAYERS
 from crmrag_assets.build.store import RECORD
 from crmrag_assets.definitions import defs
-from crmrag_assets.launch import QUIET
-from crmrag_assets.layer_jobs import layer_job_name
+from crmrag_assets.launch import QUIET, layer_job_name
 from crmrag_assets.partitions import DATASET, BuildResource
-from crmrag_assets.quality.release import manifest_verifies
+from crmrag_assets.quality.checks import manifest_verifies
 from crmrag_query.artifacts.files import entries
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.artifacts.places import switch

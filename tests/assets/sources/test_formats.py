@@ -68,9 +68,8 @@ def test_a_file_that_is_no_rdf_is_an_error_with_a_remedy(tmp_path: Path) -> None
 @pytest.mark.parametrize("again", [1, 2])
 def test_compressed_streams_read_as_their_content(tmp_path: Path, suffix: str, again: int) -> None:
     path = tmp_path / f"data.ttl{suffix}"
-    path.write_bytes(
-        COMPRESS[suffix](SAMPLES["Turtle"]) * again
-    )  # several members in one file are one stream
+    # several members in one file are one stream
+    path.write_bytes(COMPRESS[suffix](SAMPLES["Turtle"]) * again)
     with ByteStream(path) as stream:
         assert b"".join(iter(lambda: stream.read(10), b"")) == SAMPLES["Turtle"] * again
     assert format_of(path).name == "Turtle"

@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 
 from crmrag_assets.build.step import SilentProgress
 from crmrag_assets.harvest.source import Discovery
-from crmrag_assets.sources.graph.kind import GraphFiles, look, open_graph
-from crmrag_assets.sources.graph.rows import arrays_of
+from crmrag_assets.sources.graph.kind import GraphFiles, arrays_of, look, open_graph
 from crmrag_assets.sources.kinds import Opening
 from crmrag_query.answers.ask import prepare
 from crmrag_query.artifacts.release import open_release

@@ -13,10 +13,10 @@ import pytest
 
 from crmrag_assets.build.step import SilentProgress
 from crmrag_assets.sources import streams
-from crmrag_assets.sources.rdf.files import RdfFiles
+from crmrag_assets.sources.rdf.kind import RdfFiles
 from crmrag_query.config.loading import load_method
 from crmrag_query.errors import OntologyError, SourceError
-from crmrag_query.ontology.extract import extract
+from crmrag_query.ontology.load import extract
 
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
 RDF = f'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:crm="{CRM}"'
@@ -66,7 +66,7 @@ READER = """
 import json, os, resource, sys, tempfile
 from pathlib import Path
 from crmrag_assets.build.step import SilentProgress
-from crmrag_assets.sources.rdf.files import RdfFiles
+from crmrag_assets.sources.rdf.kind import RdfFiles
 from crmrag_query.config.loading import load_method
 
 method = load_method()

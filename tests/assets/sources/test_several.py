@@ -14,7 +14,6 @@ import pytest
 from crmrag_assets.build.context import ask_again
 from crmrag_assets.build.step import BuildContext, SilentProgress, chunks_of, run_step
 from crmrag_assets.harvest.source import Connected
-from crmrag_assets.harvest.triples import RDF_TYPE
 from crmrag_assets.opened import harvest_of
 from crmrag_assets.operations.watch import watch
 from crmrag_assets.sources import source_for
@@ -23,6 +22,7 @@ from crmrag_assets.steps.registry import STEPS
 from crmrag_query.answers.sources import lineage
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.config.operations import Watching
+from crmrag_query.syntax import RDF_TYPE
 from tests.support.builds import BASE, CRM, Project, build_all, make_project, turtle
 from tests.support.harvests import Row, harvested, row_of
 from tests.support.sparql_exchange import Endpoint

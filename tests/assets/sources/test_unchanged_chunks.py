@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE
-from crmrag_assets.harvest.skolem import Skolemiser
-from crmrag_assets.sources.rdf.files import RdfFiles
+from crmrag_assets.harvest.spool import Skolemiser
+from crmrag_assets.sources.rdf.kind import RdfFiles
 from crmrag_query.artifacts.files import chunk_of
 from crmrag_query.config import load_method
 from tests.support.harvests import files_of, harvested

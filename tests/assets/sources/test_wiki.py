@@ -18,8 +18,7 @@ from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.opened import harvest_of
 from crmrag_assets.sources.look import first_statements
 from crmrag_assets.sources.wiki.kind import NO_PAGE, NO_TARGET, WikiDumps
-from crmrag_assets.sources.wiki.pages import Site
-from crmrag_assets.sources.wiki.wikitext import read
+from crmrag_assets.sources.wiki.pages import Site, read
 from crmrag_query import Client
 from crmrag_query.config.datasets import parse_dataset
 from crmrag_query.config.loading import load_method

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.entities.coordinates import Angle, parse_angle, parse_point, point_of
+from crmrag_query.entities.details import Angle, parse_angle, parse_point, point_of
 
 ASINOU = (35.0464, 32.9731)
 

@@ -25,11 +25,11 @@ from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ConfigError, QuestionError
 from crmrag_query.llm.model import Message
 from crmrag_query.retrieval import modes
-from crmrag_query.retrieval.calibration import Calibration
 from crmrag_query.retrieval.channels.dense import Noise, nonsense
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import find_mode, known_modes, lacking, modes_of
+from crmrag_query.retrieval.release_channels import Calibration
 from crmrag_query.text import tokenize
 from tests.support.modes import SEARCHING, SHIPPED, THERE_ARE
 
@@ -119,15 +119,6 @@ def test_a_release_is_asked_in_modes_that_are_younger_than_it(with_plans_only: R
     assert (
         told.exhaustive and told.set is not None and told.text == answer(with_plans_only, COUNTED, "crm").text
     )
-
-
-def test_a_reserved_name_is_no_mode(sample: Release, tmp_path: Path) -> None:
-    text = "modes:\n  walker: {title: {en: On foot}, channels: [], plans: only}\n"
-    (tmp_path / "modes.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"modes\.walker: this name is reserved"):
-        modes_of(replace(sample, opener=Opener(tmp_path)))
-    with pytest.raises(QuestionError, match="There is no mode 'walker'"):
-        find_mode(sample, "walker")
 
 
 def test_by_plans_only_what_is_no_plan_is_refused(with_plans_only: Release) -> None:

@@ -12,7 +12,8 @@ from crmrag_query.answers.ask import Ask, stream
 from crmrag_query.answers.records import Answer, answer_of
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ModelUnreachable, ReleaseError, TookTooLong
-from crmrag_query.retrieval import parallel, pipeline
+from crmrag_query.retrieval import pipeline
+from crmrag_query.retrieval import pipeline as parallel
 from crmrag_query.retrieval.channels import Channel, channel_of
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import find_mode

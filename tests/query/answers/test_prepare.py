@@ -65,9 +65,8 @@ def test_without_any_channel_the_answer_is_that_nothing_was_found(small: Release
     prepared = prepare(small, QUESTION, mode=NO_CHANNEL)
     assert not prepared.retrieved.chosen and not prepared.context.sources
     answer = Talk(small, Ask(mode=NO_CHANNEL)).ask("What is remarkable about Saint Anna?")
-    assert answer.refused and {source.label for source in answer.sources} == {
-        "Saint Anna"
-    }  # what is recorded of it
+    # what is recorded of it
+    assert answer.refused and {source.label for source in answer.sources} == {"Saint Anna"}
     answer = Talk(small, Ask(mode=NO_CHANNEL)).ask("What is remarkable about the weather?")
     assert answer.refused and answer.sources == ()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.answers.ask import ask
-from crmrag_query.answers.statements import statements_of
+from crmrag_query.answers.facts import statements_of
 from crmrag_query.artifacts.release import Release
 from crmrag_query.graph.graph import Graph
 from tests.support.builds import build_all, make_project

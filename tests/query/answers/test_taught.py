@@ -15,6 +15,7 @@ from crmrag_query.answers.ask import Conversation, ask
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.cli.teach import teach as command
 from crmrag_query.errors import ConfigError, CrmRagError, QuestionError
+from crmrag_query.evaluation.evaluate import replay
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Plan, Target
 from crmrag_query.plans.world import World
@@ -130,7 +131,7 @@ def test_lessons_are_tried_again(release: Release) -> None:
     rows = yaml.safe_load(taught.taught_file(release).read_text())["taught"]
     rows.append({"question": "Gone", "verdict": "accepted", "plan": {"target": {"classes": ["E999"]}}})
     taught.taught_file(release).write_text(yaml.safe_dump({"taught": rows}))
-    own, other, gone = taught.replay(release)
+    own, other, gone = replay(release)
     assert own.alone and own.size == plan.size and not own.mistake
     assert not other.alone and other.size
     assert "E999" in gone.mistake

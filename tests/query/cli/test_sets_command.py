@@ -10,8 +10,16 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from crmrag_query.answers.records import Answer, Done, Event, Planned, SetFound, Token, answer_text
-from crmrag_query.answers.settext import facets_text
+from crmrag_query.answers.records import (
+    Answer,
+    Done,
+    Event,
+    Planned,
+    SetFound,
+    Token,
+    answer_text,
+    facets_text,
+)
 from crmrag_query.artifacts.release import Release
 from crmrag_query.cli.ask import ask, chat, set_of, tell
 from crmrag_query.cli.sets import set_

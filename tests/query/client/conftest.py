@@ -22,6 +22,7 @@ def build(root: Path, source: Path, name: str = "sample") -> Path:
     (root / "config").mkdir(parents=True, exist_ok=True)
     entry = {
         "title": "Painted churches", "rdf": [str(source)], "languages": ["en", "el"], "embedding": {"model": "hash"},
+        "token_vectors": True,
         "licence": "CC0 1.0", "attribution": "Us", "examples": ["When was Asinou painted?"], "write_markdown": False,
     }  # fmt: skip
     text = yaml.safe_dump({"datasets": {name: entry}}, allow_unicode=True)

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from crmrag_query import Answer, AnswerSet, Client, Export, Facets, Planned, SetFound, errors
-from crmrag_query.client.sse import Message
-from crmrag_query.client.wire import read_event, write_event
+from crmrag_query.client.wire import Message, read_event, write_event
 from crmrag_query.codec import from_plain, parse_json, to_json
 from crmrag_query.plans.records import Dated, Plan, Target, Way
 from crmrag_query.sets.records import Cell, Chip

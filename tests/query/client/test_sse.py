@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query import Token, errors
-from crmrag_query.client.sse import Message, Parser, write_message
-from crmrag_query.client.wire import read_event, write_event
+from crmrag_query.client.wire import Message, Parser, read_event, write_event, write_message
 from crmrag_query.codec import Malformed
 
 texts = st.text(st.characters(codec="utf-8"))

@@ -13,13 +13,12 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.config import DatasetConfig, Method, config_hash, load_method
-from crmrag_query.config.former import FORMER
 from crmrag_query.config.loading import read_stored_method, released_method
-from crmrag_query.config.reading import config_folder, default_folder
+from crmrag_query.config.reading import FORMER, config_folder, default_folder
 from crmrag_query.context.assemble import HIGH_VALUE
 from crmrag_query.errors import ConfigError
 from crmrag_query.ontology import load_ontology
-from crmrag_query.ontology.rows import take_apart
+from crmrag_query.ontology.load import take_apart
 from crmrag_query.retrieval.release_channels import LITTLE, TYPE_MODIFIERS
 from crmrag_query.validation import check_method
 

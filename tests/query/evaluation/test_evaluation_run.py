@@ -17,8 +17,7 @@ from crmrag_query.config import load_method
 from crmrag_query.errors import MissingExtraError, QuestionError
 from crmrag_query.evaluation.evaluate import Plan, evaluate_file
 from crmrag_query.evaluation.report import write_report
-from crmrag_query.evaluation.runs import BASELINES
-from crmrag_query.evaluation.scores import Outcome
+from crmrag_query.evaluation.scores import BASELINES, Outcome
 from crmrag_query.llm.model import CannedModel
 from tests.support.builds import BASE
 from tests.support.gold import QUESTIONS, WHO, gold_project, write_questions

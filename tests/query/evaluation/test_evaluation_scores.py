@@ -19,8 +19,13 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.evaluation.evaluate import parse_stages, systems
 from crmrag_query.evaluation.questions import GoldQuestion
 from crmrag_query.evaluation.report import interval
-from crmrag_query.evaluation.runs import MEASURES, alike, judged, measure, qrels_text, run_text
 from crmrag_query.evaluation.scores import (
+    MEASURES,
+    alike,
+    judged,
+    measure,
+    qrels_text,
+    run_text,
     score_answer,
     score_context,
     set_scores,

@@ -19,8 +19,7 @@ from crmrag_query.evaluation.report import (
     percentiles,
     table,
 )
-from crmrag_query.evaluation.runs import BASELINES, MEASURES
-from crmrag_query.evaluation.scores import AnswerScore, ContextScore, Evaluation
+from crmrag_query.evaluation.scores import BASELINES, MEASURES, AnswerScore, ContextScore, Evaluation
 
 CONFIG = load_method().evaluation
 

@@ -10,7 +10,7 @@ import pytest
 
 from crmrag_query.answers.records import Answer, Source
 from crmrag_query.config import load_method
-from crmrag_query.evaluation.judge import Judgement, judge, read_judgement
+from crmrag_query.evaluation.scores import Judgement, judge, read_judgement
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.llm.pool import ModelPool
 from tests.support.model_server import model_server

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_assets.graph.edges import write_triples_index
+from crmrag_assets.graph.build import write_triples_index
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.graph import Triple, TriplesIndex
 from tests.support.graphs import graph_from_turtle, node_of

@@ -170,12 +170,14 @@ def test_a_reply_that_does_not_fit_is_sent_back_once_over_http(tmp_path: Path) -
 
 @pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("status", "tries"), [(429, 2), (500, 2), (401, 1)])
+@pytest.mark.parametrize(("status", "tries"), [(429, 2), (500, 2), (400, 2), (401, 1)])
 def test_which_faults_of_a_server_are_tried_again(status: int, tries: int) -> None:
     with model_server("", status=status) as script:
         pool = ModelPool(LiteLLM("openai/scripted", script.address), tries=2)
         assert list(pool.map(asking("1"), read)) == [None]
     assert len(script.requests) == tries
+    if status == 400:  # perhaps it takes no schema
+        assert ["response_format" in one for one in script.requests] == [True, False]
 
 
 @pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")

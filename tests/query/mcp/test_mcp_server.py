@@ -14,7 +14,7 @@ import pytest
 from mcp.client.stdio import stdio_client
 from starlette.applications import Starlette
 
-from crmrag_query.client.asynchronous import AsyncClient
+from crmrag_query.client.base import AsyncClient
 from crmrag_query.client.local import open_engine
 from tests.conftest import ROOT
 from tests.query.mcp.conftest import Hosted, command, hosted

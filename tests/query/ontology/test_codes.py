@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crmrag_query.config.reading import default_folder
 from crmrag_query.ontology import load_ontology, normalise_class, normalise_property
 from crmrag_query.ontology.codes import Normalised
-from crmrag_query.ontology.rows import local_name, take_apart
+from crmrag_query.ontology.load import local_name, take_apart
 
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
 ECRM = "http://erlangen-crm.org/current/"
@@ -174,7 +174,7 @@ def test_every_term_of_every_table_comes_to_a_known_code(kind: str) -> None:
     "file", ["cidoc_crm_v6_2.rdf", "ecrm_170309_crm-6.2.2.owl", "ecrm_211015_crm-7.1.1.owl"]
 )
 def test_no_name_of_another_version_is_lost(file: str, shared_data: Path) -> None:
-    from crmrag_query.ontology.extract import extract
+    from crmrag_query.ontology.load import extract
 
     for row in extract([shared_data / "ontologies" / file]).rows:
         assert found(row.iri, row.kind)

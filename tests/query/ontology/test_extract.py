@@ -13,8 +13,17 @@ from hypothesis import strategies as st
 from crmrag_query.config.reading import default_folder
 from crmrag_query.errors import MissingExtraError, OntologyError
 from crmrag_query.ontology.codes import names_from_context
-from crmrag_query.ontology.extract import extract, is_xml, table_name
-from crmrag_query.ontology.rows import OntologyTable, Row, from_csv, read_table, take_apart, to_csv
+from crmrag_query.ontology.load import (
+    OntologyTable,
+    Row,
+    extract,
+    from_csv,
+    is_xml,
+    read_table,
+    table_name,
+    take_apart,
+    to_csv,
+)
 
 SHIPPED = default_folder() / "ontology"
 SOURCES = {

@@ -11,9 +11,7 @@ import pytest
 from crmrag_query.config.reading import default_folder
 from crmrag_query.errors import OntologyError
 from crmrag_query.ontology import Ontology, load_ontology
-from crmrag_query.ontology.extract import extract
-from crmrag_query.ontology.load import load_vocabulary
-from crmrag_query.ontology.rows import to_csv
+from crmrag_query.ontology.load import extract, load_vocabulary, to_csv
 
 
 @pytest.fixture(scope="module")

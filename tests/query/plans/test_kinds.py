@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from crmrag_assets.graph.edges import write_triples_index
+from crmrag_assets.graph.build import write_triples_index
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import TriplesIndex

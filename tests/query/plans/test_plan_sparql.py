@@ -88,6 +88,7 @@ def constraints(sample: Sample, inner: Plans | None) -> Plans:
         "related": {"way": way, "to": anchors(sample, inner)},
         "texted": {"texts": st.lists(text, min_size=1, max_size=2), "whole": st.booleans()},
         "among": {"iris": _iris(sample)},
+        "read": {},
         "stated_in": {
             "graphs": st.lists(st.sampled_from([f"{BASE}g1", f"{BASE}g2", "urn:none"]), min_size=1)
         },

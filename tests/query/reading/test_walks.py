@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_assets.graph.edges import write_triples_index
+from crmrag_assets.graph.build import write_triples_index
 from crmrag_query.graph.graph import TriplesIndex
 from crmrag_query.reading import schema as module
 from crmrag_query.reading.schema import HARD, Schema

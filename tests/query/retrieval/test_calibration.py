@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.documents.documents import Documents
-from crmrag_query.retrieval.calibration import Calibration
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.release_channels import Calibration
 from tests.support.shared import sample_release
 
 Floats = npt.NDArray[np.float32]

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from crmrag_query.errors import TookTooLong
-from crmrag_query.retrieval.parallel import at_once
+from crmrag_query.retrieval.pipeline import at_once
 from crmrag_query.timing import Stopped, check, while_wanted, within
 
 

@@ -15,12 +15,11 @@ from crmrag_query.client import Client
 from crmrag_query.compare import compare
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.graph.graph import Graph
-from crmrag_query.retrieval.calibration import Calibration
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import find_mode
 from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.release_channels import ReleaseChannels
+from crmrag_query.retrieval.release_channels import Calibration, ReleaseChannels
 from crmrag_query.verify.run import verify_folder
 from tests.support.builds import BASE, CRM, Project, build_all, make_project
 
@@ -192,9 +191,8 @@ def test_a_passage_is_told_for_its_words_or_its_meaning(
     assert kept == {number for number, value in zip(plain, moved, strict=True) if value >= least} < {*plain}
     monkeypatch.setenv("CHAT_EMBEDDING_FILTER_SCORE_THRESHOLD", "1")  # which none reaches
     context = prepare(release, asked).context
-    assert any(
-        sentence(7) in line.text for one in context.sources for line in one.lines
-    )  # which has its words
+    # which has its words
+    assert any(sentence(7) in line.text for one in context.sources for line in one.lines)
     for one in context.sources:
         starts = [
             line.line.start for line in one.lines if line.line is not None and line.line.kind == Line.PASSAGE

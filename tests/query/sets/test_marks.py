@@ -8,8 +8,7 @@ import numpy as np
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.dates import Interval
-from crmrag_query.entities.coordinates import Point
-from crmrag_query.entities.details import NOWHERE, Details, Whereabouts
+from crmrag_query.entities.details import NOWHERE, Details, Point, Whereabouts
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
 from crmrag_query.plans.records import Measure, Plan
 from crmrag_query.plans.world import World

@@ -16,6 +16,7 @@ from crmrag_query.plans.records import (
     Measure,
     Member,
     Plan,
+    ReadFromPage,
     Related,
     StatedIn,
     Target,
@@ -38,6 +39,7 @@ WHERE = (
     Member(plan=BY_ADA),
     Either(of=(IVORY.model_copy(update={"negated": False}), Dated(way=SPAN, begin=690_584))),
     StatedIn(graphs=(NORTH,)),
+    ReadFromPage(negated=True),
     Among(iris=(iri("p1"), iri("p2"))),
 )
 
@@ -57,6 +59,7 @@ def test_each_part_is_a_chip_in_plain_words(museum: Release) -> None:
         "is also one of: painting · was produced by › carried out by: Ada Berg",
         "consists of: ivory or was produced by › has time-span: since 3 October 1891",
         "stated in north",
+        "not: read from pages by a machine",
         "Harbour 2 or Harbour 10",
     ]
 
@@ -135,7 +138,7 @@ def test_one_of_several_anchors_is_taken_away(museum: Release) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "", "where", "where.9", "where.-1", "where.0.to.iris.7", "where.2.to.iris.0", "target", "x.y",
+        "", "where", "where.10", "where.-1", "where.0.to.iris.7", "where.2.to.iris.0", "target", "x.y",
         "where.0.x.1",
     ],
 )  # fmt: skip

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from crmrag_query.answers.exact import tell_set
 from crmrag_query.artifacts.release import Release
 from crmrag_query.context.context import KnownSet
 from crmrag_query.graph.graph import Graph
@@ -13,7 +14,6 @@ from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Anchor, Compute, Measure, Plan, Related
 from crmrag_query.plans.world import World
 from crmrag_query.sets.build import WHOLE, Told, answer_set
-from crmrag_query.sets.told import tell_set
 from tests.support.set_world import ALL, BY_ADA, MADE, MATERIAL, PAINTING, PAINTINGS, iri
 
 

@@ -9,9 +9,9 @@ import pyoxigraph as ox
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from crmrag_query.graph.arrays import RDF_TYPE
 from crmrag_query.sparql import store as module
 from crmrag_query.sparql.store import statements
+from crmrag_query.syntax import RDF_TYPE
 from tests.support.graphs import Row, graph_from_rows, quad_rows, read_quads
 from tests.support.random_graphs import random_rows, store_of
 

@@ -7,7 +7,7 @@ import pytest
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
-from crmrag_query.sparql.vocabulary import Vocabulary
+from crmrag_query.sparql.written import Vocabulary
 from tests.query.sparql.conftest import BOUNDS
 
 PREFIXES = (

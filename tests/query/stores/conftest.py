@@ -13,13 +13,15 @@ from crmrag_query import Client
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.client.local import open_engine
 from crmrag_query.codec import from_plain
+from crmrag_query.stores.opened import VARIABLE, open_store
 from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
-from crmrag_query.stores.release import ReleaseStore
+from crmrag_query.stores.store import SearchStore
 from crmrag_query.stores.tools import GraphTools, StoreTools, run_tool
 from tests.query.client.conftest import Calling, calling
 from tests.query.mcp.conftest import Hosted, hosted
 from tests.query.mcp.conftest import data as data
 from tests.support.api_server import api_server
+from tests.support.postgres import connect, own_database
 
 RESULTS: dict[str, Any] = {
     "graph_search": GraphFound, "graph_context": GraphContext, "graph_communities": GraphCommunities,
@@ -32,8 +34,26 @@ def release(data: Path) -> Release:
 
 
 @pytest.fixture(scope="session")
-def store(release: Release) -> ReleaseStore:
-    return ReleaseStore(release)
+def published(release: Release, postgres_server: str) -> Iterator[Release]:
+    """The release, published in a database that the environment names."""
+    from crmrag_assets.release.postgres import publish
+
+    with own_database(postgres_server) as address, connect(address) as connection:
+        publish(connection, release)
+        yield release
+
+
+STORES = ("release", "postgres")
+
+
+@pytest.fixture(params=STORES, scope="module")
+def store(request: pytest.FixtureRequest, release: Release) -> Iterator[SearchStore]:
+    """Each store over the same release; the environment chooses it for all that search."""
+    if request.param == "postgres":
+        request.getfixturevalue("published")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, request.param)
+        yield open_store(release)
 
 
 @pytest.fixture(scope="session")
@@ -73,7 +93,7 @@ WAYS = ("a model", "local", "http", "async http", "mcp")
 
 
 @pytest.fixture(params=WAYS)
-def call(request: pytest.FixtureRequest, data: Path, store: ReleaseStore, address: str) -> Calling:
+def call(request: pytest.FixtureRequest, data: Path, store: SearchStore, address: str) -> Calling:
     """``call("graph_search", query=…)``: the result of a tool, by each way to it."""
     way: str = request.param
     if way == "a model":

@@ -21,6 +21,7 @@ from crmrag_query.errors import CrmRagError
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.retrieval.modes import find_mode
 from crmrag_query.stores.release import ReleaseStore
+from crmrag_query.stores.store import SearchStore
 from crmrag_query.stores.tools import TOOLS, StoreTools, run_tool, tool_schemas
 from crmrag_query.text import as_data, printable
 from tests.query.client.conftest import Calling
@@ -40,15 +41,16 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 @pytest.mark.parametrize(("name", "arguments"), CALLS, ids=lambda one: str(one)[:40])
 def test_every_way_gives_the_same(
-    call: Calling, store: ReleaseStore, name: str, arguments: dict[str, Any]
+    call: Calling, store: SearchStore, name: str, arguments: dict[str, Any]
 ) -> None:
     assert call(name, **arguments) == getattr(StoreTools(store, "sample"), name)(**arguments)
 
 
 @pytest.mark.parametrize(("name", "arguments"), CALLS, ids=lambda one: str(one)[:40])
 def test_the_command_line_gives_the_same(
-    data: Path, store: ReleaseStore, name: str, arguments: dict[str, Any]
+    data: Path, release: Release, name: str, arguments: dict[str, Any]
 ) -> None:
+    store = ReleaseStore(release)
     given = {key.removeprefix("max_"): str(value) for key, value in arguments.items()}
     words = [given.pop(key) for key in ("query", "entity") if key in given]
     options = [text for key, value in given.items() for text in (f"--{key}", value)]
@@ -65,11 +67,11 @@ def test_the_command_line_gives_the_same(
 @pytest.mark.parametrize(("name", "arguments"), CALLS, ids=lambda one: str(one)[:40])
 def test_a_scripted_agent_is_told_the_same(
     release: Release,
-    store: ReleaseStore,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     arguments: dict[str, Any],
 ) -> None:
+    store = ReleaseStore(release)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with model_server("{}", "{}", calls(**{name: arguments}), "It is told there [1].") as script:
         model = LiteLLM("openai/scripted", script.address)
@@ -122,7 +124,7 @@ WRONG: tuple[tuple[str, dict[str, Any]], ...] = (
 
 @pytest.mark.parametrize(("name", "arguments"), WRONG, ids=lambda one: str(one)[:40])
 def test_what_cannot_be_asked_is_refused_by_every_way(
-    client: Client, over_mcp: Hosted, store: ReleaseStore, name: str, arguments: dict[str, Any]
+    client: Client, over_mcp: Hosted, store: SearchStore, name: str, arguments: dict[str, Any]
 ) -> None:
     with pytest.raises(CrmRagError):
         getattr(client, name)(**arguments)
@@ -143,13 +145,13 @@ def test_what_cannot_be_asked_is_refused_by_every_way(
     ],
 )
 def test_a_models_call_that_cannot_be_run_says_why_and_raises_nothing(
-    store: ReleaseStore, name: str, arguments: str, why: str
+    store: SearchStore, name: str, arguments: str, why: str
 ) -> None:
     reply = run_tool(StoreTools(store), name, arguments)
     assert reply.result is None and why in reply.text
 
 
-def test_definitions_are_those_of_openai_and_their_arguments_can_be_run(store: ReleaseStore) -> None:
+def test_definitions_are_those_of_openai_and_their_arguments_can_be_run(store: SearchStore) -> None:
     definitions = {one["function"]["name"]: one for one in tool_schemas()}
     assert list(definitions) == ["graph_search", "graph_context", "graph_communities"]
     for one in definitions.values():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.artifacts.release import open_release
-from tests.support.builds import build_all, make_project, turtle
+from tests.support.builds import build_all, make_project, turtle, with_small_parts
 from tests.support.spoiling import Spoil, repinned
 
 NOTE = f'\nex:church0 crm:P3_has_note "{"It has two domes. " * 30}" .'  # long enough for a passage
@@ -20,16 +20,18 @@ NOTE = f'\nex:church0 crm:P3_has_note "{"It has two domes. " * 30}" .'  # long e
 def flat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release of several chunks, with everything that may be in one."""
     root = tmp_path_factory.mktemp("flat")
-    project = make_project(root, turtle(4) + NOTE, write_markdown=True, write_triples_pickle=True)
-    build_all(project.context(chunk_size=10))
+    source = turtle(4) + NOTE
+    project = make_project(root, source, write_markdown=True, write_triples_pickle=True, token_vectors=True)
+    build_all(with_small_parts(project.context(chunk_size=10), 3))
     return open_release("churches", project.data).folder
 
 
 @pytest.fixture(scope="session")
 def coded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release whose vectors are searched by 8-bit codes."""
-    project = make_project(tmp_path_factory.mktemp("coded"), turtle() + NOTE, write_markdown=False)
-    context = project.context()
+    root = tmp_path_factory.mktemp("coded")
+    project = make_project(root, turtle() + NOTE, write_markdown=False, token_vectors=True)
+    context = with_small_parts(project.context())
     dense = context.method.dense.model_copy(update={"codes_from": 0})
     build_all(replace(context, method=context.method.model_copy(update={"dense": dense})))
     return open_release("churches", project.data).folder

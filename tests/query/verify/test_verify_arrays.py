@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.verify import arrays, dense, graph
-from crmrag_query.verify.arrays import ascending, equal, owned, pointers, sorted_texts, within
-from crmrag_query.verify.check import Faults
+from crmrag_query.verify import check as arrays
+from crmrag_query.verify import dense, graph
+from crmrag_query.verify.check import Faults, ascending, equal, owned, pointers, sorted_texts, within
 from crmrag_query.verify.run import REFERENCES, verify_folder
 from tests.support.spoiling import Spoil, put
 

@@ -19,6 +19,10 @@ def swap(values: Array) -> None:
     values[[0, 1]] = values[[1, 0]]
 
 
+def swap_ends(values: Array) -> Array:
+    return np.roll(values, 1)
+
+
 def one_edge_less(folder: Path) -> None:
     path = folder / "edges" / "edges.parquet"
     found = pq.read_table(path)
@@ -160,6 +164,21 @@ FAULTS: list[tuple[Spoil, str, str]] = [
     (put("communities/member.npy", 0, 10**6), "communities", "communities/member.npy: not within"),
     (put("communities/id.npy", 0, 7), "communities", "other members than its id says"),
     (array("communities/member.npy", lambda v: np.full_like(v, v[0])), "communities", "documents in two communities"),
+    (put("token_vectors/ptr.npy", 1, 10**6), "token vectors", "a range ends before it begins: 1"),
+    (array("token_vectors/codes.npy", lambda v: v // 2), "token vectors", "token_vectors/codes.npy: not of length 1"),
+    (put("token_vectors/weight.npy", 0, np.nan), "token vectors", "token_vectors/weight.npy: no weight: 1"),
+    (put("graph_partitions/part.npy", 0, 10**6), "graph_partitions", "graph_partitions/part.npy: not within"),
+    (array("graph_partitions/part.npy", swap_ends), "graph_partitions", "not the part that has the document"),
+    (array("graph_partitions/member.npy", lambda v: np.full_like(v, v[0])), "graph_partitions", "documents: "),
+    (edit_json("graph_partitions/graph_partitions.json", lambda m: m.update(limit=1)), "graph_partitions",
+     "above the limit of 1"),
+    (put("graph_partitions/penalty.npy", 0, 1.0), "graph_partitions", "graph_partitions/penalty.npy"),
+    (put("partition_edges/bridge_low.npy", 0, 10**6), "partition_edges", "partition_edges/bridge_low.npy: not within"),
+    (put("partition_edges/bridge_low.npy", 0, 0), "partition_edges", "bridges and inner edges are not all edges"),
+    (put("partition_edges/high.npy", 0, 0), "partition_edges", "not the parts of the bridges"),
+    (array("alignment_model/vectors.npy", lambda v: v * np.nan), "alignment_model", "alignment_model/vectors.npy"),
+    (edit_json("alignment_model/alignment_model.json", lambda m: m.update(encoder="another")), "alignment_model",
+     "of another encoder"),
     (edit_json("profile/profile.json", lambda p: p["totals"].update(nodes=1)), "profile", "nodes: 1 is written"),
     (edit_json("manifest.json", lambda m: m["counts"].update(documents=1)), "manifest", "documents: 1 is written"),
     (edit_json("validation_report.json", lambda r: r["documents"].update(count=1)), "validation report",

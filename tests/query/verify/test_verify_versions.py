@@ -29,6 +29,7 @@ from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.sparse import SparseIndex
+from crmrag_query.retrieval.token_vectors import TokenVectors
 from crmrag_query.verify.run import verify_folder
 from tests.support.spoiling import Spoil, edit_json
 
@@ -43,6 +44,7 @@ WITH_SCHEMA: dict[type[Part], str] = {
     Kinds: "lexicon/lexicon.json",
     Profile: "profile/profile.json",
     Communities: "communities/communities.json",
+    TokenVectors: "token_vectors/token_vectors.json",
     EntityGraph: "entity_graph/entity_graph.json",
     QueryEncoder: "encoder/encoder.json",
 }

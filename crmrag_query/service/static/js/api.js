@@ -104,6 +104,34 @@ async function read(response) {
   }
 }
 
+export const documents = (params, how) => get("/documents", params, how); // dataset
+
+/** Send a document to a data set. */
+export async function sendDocument(file, dataset, { signal } = {}) {
+  const headers = { "Content-Type": "application/octet-stream" };
+  if (key) headers.Authorization = `Bearer ${key}`;
+  let response;
+  try {
+    response = await fetch(`${PREFIX}/documents${asQuery({ dataset, name: file.name })}`, { method: "POST", headers, body: file, signal });
+  } catch {
+    throw away();
+  }
+  if (!response.ok) throw new ApiError(await problemOf(response));
+  return read(response);
+}
+
+/** The image of a page of a document as a data: address: with a key, which an address alone would not bring. params: iri, dataset. */
+export async function pageImage(params, { signal } = {}) {
+  const response = await send("GET", "/page.png", { params, accept: "image/png", signal });
+  const image = await response.blob();
+  return new Promise((done, failed) => {
+    const reader = new FileReader();
+    reader.onload = () => done(reader.result);
+    reader.onerror = () => failed(away());
+    reader.readAsDataURL(image);
+  });
+}
+
 const get = async (path, params, { signal } = {}) => read(await send("GET", path, { params, signal }));
 const post = async (path, body, { signal } = {}) => read(await send("POST", path, { body, signal }));
 
@@ -145,6 +173,7 @@ export function modes({ dataset }) {
 }
 
 export const compareModes = (body, how) => post("/modes/compare", body, how); // question, dataset, modes
+export const candidates = (params, how) => get("/candidates", params, how); // dataset, limit, offset, language
 export const evaluations = (params, how) => get("/evaluations", params, how); // dataset
 export const themes = (params, how) => get("/themes", params, how); // dataset, level, within, theme, of, limit, language
 export const sparql = (body, how) => post("/sparql", body, how); // query, dataset, limit

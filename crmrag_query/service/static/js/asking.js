@@ -1,6 +1,6 @@
 // A conversation as the page holds it: its turns, and asking the next question. Knows nothing of how it is shown.
 import * as api from "./api.js";
-import { keepKey, keyOf, mode, remember } from "./store.js";
+import { keepKey, keyOf, mode, readToo, remember } from "./store.js";
 
 /**
  * A turn: {key, question, state, plan, set, sources, text, restart, usage, answer, error}.
@@ -41,7 +41,8 @@ export class Asking {
       await this.begin(stopper.signal);
       const thread = this.thread && this.own ? { thread: this.thread, key: keyOf(this.thread) } : {};
       const conversation = thread.thread ? {} : (before?.conversation ?? {});
-      const body = { question, dataset: this.dataset, conversation, ...thread, mode: mode.get() };
+      const within = readToo.get() ? {} : { read: false };
+      const body = { question, dataset: this.dataset, conversation, ...thread, mode: mode.get(), within };
       for await (const event of api.ask(body, { signal: stopper.signal })) this.take(turn.key, event);
     } catch (error) {
       const change = error.name === "AbortError" ? { state: "stopped" } : { state: "failed", error };

@@ -49,6 +49,8 @@ export function keep(name, value) {
 
 /** The mode that questions are asked in, "" for the service's default; until the page is left. */
 export const mode = store("");
+/** Whether questions are asked of what a machine read from pages, too; until the page is left. */
+export const readToo = store(true);
 
 // Theme: "" as the system has it, "light" or "dark". theme.js reads the bare word before the first paint.
 export const theme = store(document.documentElement.dataset.theme ?? "");

@@ -333,9 +333,8 @@ def test_subjects_with_invalid_iris_come_under_repaired_ones() -> None:
         expected = [("http://e/a%20b", "http://e/x%20y"), ("http://e/%7Bc%7D", "http://e/z")]
         assert [(row[0], row[2]) for row in rows_of(found)] == expected
         assert found.missing == () and client.gathered().repaired == 1
-        assert all(
-            json.dumps(raw) in one.query for one in server.log for raw in ODD
-        )  # as strings, never as IRIs
+        # as strings, never as IRIs
+        assert all(json.dumps(raw) in one.query for one in server.log for raw in ODD)
         assert not any("<http://e" in one.query for one in server.log)
 
 

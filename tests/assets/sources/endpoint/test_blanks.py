@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crmrag_assets.build.step import SilentProgress
-from crmrag_assets.harvest.skolem import Skolemiser, canonical, components
-from crmrag_assets.harvest.triples import RDF_TYPE
+from crmrag_assets.harvest.spool import Skolemiser, canonical, components
 from crmrag_assets.sources.endpoint.blanks import Blanks, harvest_blanks
 from crmrag_assets.sources.endpoint.client import Client, Unanswered
 from crmrag_assets.sources.endpoint.results import Row, Table
 from crmrag_assets.sources.rdf.lines import valid_iri
 from crmrag_query.config.loading import load_method
 from crmrag_query.config.sources.endpoint import EndpointConfig
+from crmrag_query.syntax import RDF_TYPE
 
 E = "http://example.org/"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

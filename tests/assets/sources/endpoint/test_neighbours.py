@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crmrag_assets.harvest.source import FAN_IN
-from crmrag_assets.harvest.triples import COLUMNS, NO_COLUMNS, RDF_TYPE
+from crmrag_assets.harvest.triples import COLUMNS, NO_COLUMNS
 from crmrag_assets.sources.endpoint.look import POINTED, joined, pointing
+from crmrag_query.syntax import RDF_TYPE
 from tests.support import faults
 from tests.support.endpoints import EX, Always, client_of, quad
 from tests.support.faults import Poison, refusal

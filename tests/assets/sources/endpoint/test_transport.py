@@ -12,8 +12,8 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
+from crmrag_assets.sources.endpoint.client import HOPS, Credentials, Failure, Limits, Response, send
 from crmrag_assets.sources.endpoint.results import JSON, TSV
-from crmrag_assets.sources.endpoint.transport import HOPS, Credentials, Failure, Limits, Response, send
 from tests.support.endpoints import EX, quad, star
 from tests.support.faults import NAMED, Fault, InTurn, redirected, refusal, replied
 from tests.support.sparql_answers import TYPES, Answer, redirect

@@ -4,7 +4,7 @@ import { oneOfEach } from "../alike.js";
 import * as api from "../api.js";
 import { fragmentAt } from "../fragment.js";
 import { language, t } from "../i18n.js";
-import { mode, useStore } from "../store.js";
+import { mode, readToo, useStore } from "../store.js";
 import { kindName } from "./kinds.js";
 import { Label } from "./link.js";
 import { Button, useLoaded } from "./ui.js";
@@ -66,6 +66,7 @@ export function AskBox({ dataset, onAsk, busy = false, onStop, label, placeholde
       aria-activedescendant=${names.open && names.at >= 0 ? `${id}-name-${names.at}` : undefined}
       onInput=${(event) => { setText(event.target.value); names.typed(); }} onKeyDown=${keys} />
     <${ModePick} dataset=${dataset} />
+    <${ReadToo} dataset=${dataset} />
     ${busy
       ? html`<${Button} kind="primary" icon="stop" class="ask-go" onClick=${onStop}>${t("ask.stop")}<//>`
       : html`<button class="button primary ask-go" disabled=${!text.trim()}>${t("ask.button")}</button>`}
@@ -101,6 +102,14 @@ function ModePick({ dataset }) {
   return html`<select class="ask-mode" aria-label=${t("ask.mode")} value=${known} onChange=${(event) => mode.set(event.target.value)}>
     ${there.map((one) => html`<option key=${one.name} value=${one.name}>${one.title[language.get()] ?? one.title.en}</option>`)}
   </select>`;
+}
+
+/** Whether what a machine read from pages is asked too; nothing where there is nothing of the kind. */
+function ReadToo({ dataset }) {
+  const too = useStore(readToo);
+  const { value } = useLoaded((how) => api.datasets(how), [dataset]);
+  if (!value?.datasets.find((one) => one.name === dataset)?.counts.read) return null;
+  return html`<label class="ask-read small"><input type="checkbox" checked=${too} onChange=${(event) => readToo.set(event.target.checked)} /> ${t("ask.read")}</label>`;
 }
 
 /** The entities whose names begin as the fragment at the caret does. */

@@ -7,6 +7,7 @@ import { themeAddress } from "../router.js";
 import { Image } from "./image.js";
 import { kindName } from "./kinds.js";
 import { EntityLink, Hint, Label, OutLink } from "./link.js";
+import { Pages } from "./page.js";
 import { Button, Problem, Skeleton, useLoaded } from "./ui.js";
 
 const FIRST_TRIPLES = 4;
@@ -30,7 +31,7 @@ export function linkName({ iri, kind }) {
 /** `numbered`: its number is the answer's; `active`: a citation of it is pointed at; `open`: its triples show; `level`: of its heading; `hint`: what tells it
  * from others of its name. */
 export function SourceCard({ source, dataset, id, numbered = true, active = false, open = false, level = 3, hint = "", onToggle }) {
-  const { label, category, classes = [], dates, snippet, images = [], triples = [], links = [], kind = "entity", text = "" } = source;
+  const { label, category, classes = [], dates, snippet, images = [], triples = [], links = [], kind = "entity", text = "", read = false, pages = [] } = source;
   const own = kind !== "entity";
   return html`<article class=${`source ${active ? "active" : ""}`} id=${id} tabindex="-1" aria-label=${numbered ? t("source.n", { n: source.n, label }) : label}>
     <div class="source-head">
@@ -40,17 +41,33 @@ export function SourceCard({ source, dataset, id, numbered = true, active = fals
           ? html`<a href=${themeAddress(source.iri.split(":").pop(), dataset)}><${Label} text=${label} /></a>`
           : html`<${EntityLink} iri=${own ? "" : source.iri} label=${label} dataset=${dataset} />`}<//><${Hint} text=${hint} />
         <p class="source-kind"><span>${own ? kindOf(kind) : kindName(category)}</span>${plainClasses(classes, category).map((name) => html`<span key=${name}><${Label} text=${name} /></span>`)}
-          ${dates?.text && html`<span><${Label} text=${dates.text} /></span>`}</p>
+          ${dates?.text && html`<span><${Label} text=${dates.text} /></span>`}
+          ${read && html`<span class="read">${t("source.read")}</span>`}</p>
       </div>
       ${images.length > 0 && html`<${Image} src=${images[0]} width=${160} class="source-image" />`}
     </div>
-    ${own ? text.split("\n").map((line, at) => html`<p class="snippet" dir="auto" key=${at}>${line}</p>`) : snippet && html`<p class="snippet" dir="auto">${snippet}</p>`}
-    ${own && source.entities?.length > 0 && html`<p class="small"><span class="muted">${t("source.rests")}</span> ${source.entities.slice(0, FIRST_ENTITIES).map((one) => html`<span class="bit" key=${one.iri}><${EntityLink} iri=${one.iri} label=${one.label} dataset=${dataset} /></span>`)}</p>`}
+    ${kind === "path" && triples.length > 0 ? html`<${Path} source=${source} dataset=${dataset} />` : own ? text.split("\n").map((line, at) => html`<p class="snippet" dir="auto" key=${at}>${line}</p>`) : snippet && html`<p class="snippet" dir="auto">${snippet}</p>`}
+    ${own && kind !== "path" && source.entities?.length > 0 && html`<p class="small"><span class="muted">${t("source.rests")}</span> ${source.entities.slice(0, FIRST_ENTITIES).map((one) => html`<span class="bit" key=${one.iri}><${EntityLink} iri=${one.iri} label=${one.label} dataset=${dataset} /></span>`)}</p>`}
+    ${pages.length > 0 && html`<${Pages} pages=${pages.slice(0, FIRST_ENTITIES)} dataset=${dataset} />`}
     <p class="source-links">
       ${triples.length > 0 && html`<button type="button" class="more" aria-expanded=${open} onClick=${onToggle}>${t("source.triples", { n: triples.length })}</button>`}
       ${links.map((link) => html`<${OutLink} key=${link.iri} href=${link.iri} class="out">${linkName(link)}<//>`)}</p>
     ${open && html`<${Triples} source=${source} dataset=${dataset} /><${Rights} source=${source} />`}
   </article>`;
+}
+
+/** A path as a line with a stop for each thing on it, in the order in which it was walked, and between two stops what joins them. A list for those who
+ * do not see it; an arrow back is of a statement that leads the other way. */
+function Path({ source: { triples, entities }, dataset }) {
+  const stops = [];
+  for (const { iri, label } of entities) {
+    const last = stops.at(-1);
+    const joint = last && triples.find(({ s, o }) => (s === last.iri && o === iri) || (o === last.iri && s === iri));
+    stops.push({ iri, label, joint, back: joint?.s === iri });
+  }
+  return html`<ol class="path" aria-label=${t("source.path")}>${stops.map(({ iri, label, joint, back }) => html`<li key=${iri}>
+    ${joint && html`<span class="path-joint"><span aria-hidden="true">${back ? "↑" : "↓"}</span> <span class="property" title=${joint.p}>${joint.p_label}</span></span>`}
+    <span class="path-stop"><${EntityLink} iri=${iri} label=${label} dataset=${dataset} /></span></li>`)}</ol>`;
 }
 
 /** What a source that is no entity is, in the language of the page; of a kind that a newer service has, its own name. */
@@ -94,6 +111,7 @@ function Lineage({ triple, source, dataset }) {
   return html`<div class="lineage">
     ${!value.stated && html`<p>${t("lineage.unstated")}</p>`}
     ${value.lines.map((line, at) => html`<${LineageLine} key=${at} line=${line} dataset=${dataset} />`)}
+    ${value.pages?.length > 0 && html`<p class="muted">${t("source.read")}</p><${Pages} pages=${value.pages} dataset=${dataset} />`}
     ${value.origin && html`<${Origin} origin=${value.origin} />`}
   </div>`;
 }

@@ -9,6 +9,7 @@ import { EntityLink, Hint, Label, OutLink } from "../parts/link.js";
 import { Markdown } from "../parts/markdown.js";
 import { ThemeMap } from "../parts/themes.js";
 import { style } from "../parts/style.js";
+import { Upload } from "../parts/upload.js";
 import { Problem, Skeleton, useLoaded, useTitle } from "../parts/ui.js";
 import { address } from "../router.js";
 import { setAddress } from "../setaddress.js";
@@ -42,6 +43,8 @@ function DatasetPage({ detail }) {
     <${ThemeMap} dataset=${dataset.name} section=${(inner) => html`<${Section} title=${t("themes")} lead=${t("themes.lead")}>${inner}<//>`} />
     <${Top} detail=${detail} />
     <div class="dataset-columns"><${Coverage} detail=${detail} /><${Fresh} detail=${detail} /></div>
+    <${Upload} key=${dataset.name} dataset=${dataset.name} section=${(inner) => html`<${Section} title=${t("upload")}>${inner}<//>`} />
+    ${dataset.counts.read > 0 && html`<${Candidates} dataset=${dataset.name} />`}
     <${Evaluations} dataset=${dataset.name} />
     <${Made} detail=${detail} />
     ${detail.report && html`<${Section} title=${t("data.report")}><details class="report"><summary>${t("data.report.show")}</summary><div lang="en"><${Markdown} text=${detail.report} /></div></details><//>`}
@@ -139,6 +142,15 @@ function Coverage({ detail }) {
         <meter min="0" max="1" value=${share} aria-label=${told}>${number(share, { style: "percent" })}</meter>
         <span class="small muted">${t("data.coverage.of", { count: one.count, of: one.of })}</span></li>`;
     })}</ul><//>`;
+}
+
+/** What may be the same as something that a machine read from pages, for a person to look at. */
+function Candidates({ dataset }) {
+  const { value } = useLoaded((how) => api.candidates({ dataset, limit: FIRST, language: language.get() }, how), [dataset, language.get()]);
+  if (!value?.total) return null;
+  return html`<${Section} title=${t("data.candidates")} lead=${t("data.candidates.lead", { n: value.total })}>
+    <ul class="candidates">${value.candidates.map(({ read, other, score }) => html`<li key=${`${read.iri} ${other.iri}`}><${EntityLink} iri=${read.iri} label=${read.label} dataset=${dataset} /> = <${EntityLink} iri=${other.iri} label=${other.label} dataset=${dataset} />
+      <span class="small muted">${number(score, { style: "percent" })}</span></li>`)}</ul><//>`;
 }
 
 function Fresh({ detail }) {

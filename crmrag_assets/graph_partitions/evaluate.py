@@ -1,0 +1,235 @@
+"""What an aligner is worth: whether it finds the parts that a question is about, beside simpler ways to; and what a search
+within the parts that it finds gives for the documents that are scored and the time that it takes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crmrag_assets.graph_partitions.questions import UNSEEN
+from crmrag_query.evaluation.report import interval
+from crmrag_query.graph.arrays import Ints, Longs, ranges
+from crmrag_query.graph_partitions import Aligner, GraphPartitions
+from crmrag_query.retrieval.dense import DenseIndex
+from crmrag_query.retrieval.scores import Hits
+from crmrag_query.retrieval.sparse import SparseIndex
+
+DEPTH = 10  # parts, and documents, of a ranking
+VOTERS = (10, 50, 200)  # nearest documents that vote for their parts
+SPARSE_VOTERS = 50
+FUSED = 200  # of those in the fusion with the aligner
+SHARP = 0.05  # difference of cosines by which a vote weighs e times as much
+RESAMPLES = 1000
+CHOSEN = (1, 3, 5, 10)  # parts that are searched
+Floats = npt.NDArray[np.float32]
+Reals = npt.NDArray[np.float64]
+Router = Callable[[str, Floats], Reals]
+"""How likely a question, by its text and its vector, is for each part."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Of one system on the questions of a split: means with the ends of their 95 % intervals (bootstrap)."""
+
+    system: str
+    split: str
+    kind: str
+    questions: int
+    measures: Mapping[str, tuple[float, float, float]]
+
+    def row(self) -> dict[str, Any]:
+        shown = {
+            name: f"{100 * mean:.1f} ({100 * low:.1f}–{100 * high:.1f})"
+            for name, (mean, low, high) in self.measures.items()
+        }
+        head = {"system": self.system, "split": self.split, "kind": self.kind, "questions": self.questions}
+        return head | shown
+
+
+def softmax(scores: Reals) -> Reals:
+    found: Reals = np.exp(scores - scores.max(initial=-np.inf))
+    return found / max(float(found.sum()), 1e-12)
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What is searched: texts, those of documents and then passages; ``home`` int32 [texts]: the document of each."""
+
+    partitions: GraphPartitions
+    dense: DenseIndex
+    sparse: SparseIndex
+    home: Ints
+
+    @cached_property
+    def _texts(self) -> tuple[Longs, Ints]:
+        """The texts of document d are ``ptr[d]:ptr[d + 1]``."""
+        ends = np.cumsum(np.bincount(self.home, minlength=len(self.partitions.part)))
+        return np.append(0, ends), np.argsort(self.home, kind="stable").astype(np.int32)
+
+    def texts_of(self, parts: npt.NDArray[np.integer]) -> Ints:
+        """The texts of all documents of these parts."""
+        ptr, text = self._texts
+        documents = np.concatenate([self.partitions.members(int(part)) for part in parts])
+        return text[ranges(ptr[documents], ptr[documents + 1] - ptr[documents])]
+
+    def votes(self, hits: Hits, sharp: float) -> Reals:
+        """What each part gets of the votes of texts, which weigh as the softmax of their scores."""
+        found = np.zeros(len(self.partitions))
+        if len(hits):
+            np.add.at(found, self.partitions.part[self.home[hits.documents]], softmax(hits.scores / sharp))
+        return found
+
+
+def routers(of: Searched, aligner: Aligner) -> dict[str, Router]:
+    """Every way to choose parts, by its name."""
+    partitions, chance = of.partitions, np.random.default_rng(0)
+
+    def dense_votes(count: int) -> Router:
+        return lambda text, vector: of.votes(of.dense.search(vector, count), SHARP)
+
+    def sparse_votes(text: str, vector: Floats) -> Reals:
+        hits = of.sparse.search(text, SPARSE_VOTERS)
+        return of.votes(hits, float(hits.scores.max(initial=1.0)) / 10)
+
+    def aligned(text: str, vector: Floats) -> Reals:
+        return softmax(aligner.scores(vector).astype(np.float64))
+
+    def weighed(text: str, vector: Floats) -> Reals:
+        return aligned(text, vector) * (1 - partitions.penalty)
+
+    fused = dense_votes(FUSED)
+    return {
+        "aligner": aligned,
+        "aligner, hubs weighed down": weighed,
+        "nearest centroid": lambda text, vector: (partitions.centroid @ vector).astype(np.float64),
+        **{f"votes of {count} nearest": dense_votes(count) for count in VOTERS},
+        f"votes of {SPARSE_VOTERS} by words": sparse_votes,
+        "aligner and votes": lambda text, vector: aligned(text, vector) + fused(text, vector),
+        "by chance": lambda text, vector: chance.random(len(partitions)),
+    }
+
+
+def measured(
+    routers: Mapping[str, Router], questions: Sequence[Mapping[str, Any]], vectors: Floats
+) -> Iterator[Measured]:
+    """Each system on each split, all kinds together and each by itself."""
+    found = [
+        {
+            system: _of_ranking(best(route(one["question"], vector), DEPTH), one["parts"])
+            for system, route in routers.items()
+        }
+        for one, vector in zip(questions, vectors, strict=True)
+    ]
+    for system in routers:
+        for split in dict.fromkeys(one["split"] for one in questions):
+            for kind in ("all", *dict.fromkeys(one["kind"] for one in questions)):
+                values = [
+                    scores[system]
+                    for one, scores in zip(questions, found, strict=True)
+                    if one["split"] == split and kind in ("all", one["kind"])
+                ]
+                means = {name: interval([one[name] for one in values], RESAMPLES) for name in MEASURES}
+                yield Measured(system, split, kind, len(values), means)
+
+
+def best(scores: npt.NDArray[np.floating], count: int) -> npt.NDArray[np.int64]:
+    """The numbers of the highest scores, best first; ties by number."""
+    return np.argsort(-scores, kind="stable")[:count]
+
+
+MEASURES = ("P@1", "R@5", "R@10", "MRR@10")
+
+
+def _of_ranking(ranking: npt.NDArray[np.integer], wanted: Sequence[int]) -> dict[str, float]:
+    """Whether the first part is wanted, which share of the wanted are among the first, and 1 / the place of the first."""
+    right = np.isin(ranking, wanted)
+    places = np.flatnonzero(right)
+    return {
+        "P@1": float(right[0]),
+        "R@5": float(right[:5].sum()) / len(wanted),
+        "R@10": float(right.sum()) / len(wanted),
+        "MRR@10": 1.0 / (1 + int(places[0])) if len(places) else 0.0,
+    }
+
+
+def end_to_end(
+    routers: Mapping[str, Router], of: Searched, questions: Sequence[Mapping[str, Any]], vectors: Floats
+) -> Iterator[dict[str, Any]]:
+    """Of each system and number of parts that are searched: texts scored, share of what questions name and ask for among the
+    DEPTH nearest, and milliseconds of a question; first of a search through all texts.
+
+    Texts that vote are found among all of them, which counts.
+    """
+    whole = len(of.home)
+
+    def through_all(text: str, vector: Floats) -> tuple[Ints, int]:
+        return of.home[of.dense.search(vector, DEPTH).documents], whole
+
+    yield _searched("all documents", "all", questions, vectors, through_all)
+    for name, route in routers.items():
+        before = whole if "votes" in name else 0
+        for count in CHOSEN:
+
+            def within(
+                text: str, vector: Floats, route: Router = route, count: int = count, before: int = before
+            ) -> tuple[Ints, int]:
+                among = of.texts_of(best(route(text, vector), count))
+                cosines = np.nan_to_num(of.dense.cosines(vector, among), nan=-1.0)
+                return of.home[among[best(cosines, DEPTH)]], before + len(among)
+
+            yield _searched(name, str(count), questions, vectors, within)
+
+
+def _searched(
+    system: str, parts: str, questions: Sequence[Mapping[str, Any]], vectors: Floats,
+    search: Callable[[str, Floats], tuple[Ints, int]],
+) -> dict[str, Any]:  # fmt: skip
+    recalls, asked, scored, took = [], [], [], []
+    for one, vector in zip(questions, vectors, strict=True):
+        begun = time.perf_counter()
+        found, texts = search(one["question"], vector)
+        took.append(1000 * (time.perf_counter() - begun))
+        recalls.append(np.isin(one["entities"], found).mean())
+        if len(one["entities"]) > 1:
+            asked.append(float(one["entities"][-1] in found))
+        scored.append(texts)
+    recall, each, milliseconds = float(np.mean(recalls)), float(np.mean(scored)), float(np.median(took))
+    return {
+        "system": system, "parts": parts, "texts scored": round(each), "gold recall": round(recall, 4),
+        "of the last entity": round(float(np.mean(asked)), 4) if asked else None,
+        "recall per 1,000 texts": round(1000 * recall / max(each, 1.0), 4),
+        "ms": round(milliseconds, 3), "recall per ms": round(recall / max(milliseconds, 1e-6), 3),
+    }  # fmt: skip
+
+
+def verdict(found: Sequence[Measured], searched: Sequence[Mapping[str, Any]]) -> str:
+    """In a sentence or two, whether routing by the aligner finds more than the nearest documents' votes do, and what is lost
+    against a search through all."""
+    by = {(one.system, one.kind): one for one in found if one.split == UNSEEN}
+    rival = max(
+        (by[system, "all"] for system, kind in by if kind == "all" and "aligner" not in system),
+        key=lambda one: one.measures["R@10"][0],
+    )
+    own = by["aligner", "all"]
+    says = []
+    for name in ("P@1", "R@10"):
+        a, b = own.measures[name], rival.measures[name]
+        word = "more than" if a[1] > b[2] else "less than" if a[2] < b[1] else "no more and no less than"
+        says.append(f"{name} {100 * a[0]:.1f}, {word} {100 * b[0]:.1f} of {rival.system}")
+    whole, routed = (
+        searched[0],
+        next(one for one in searched if one["system"] == "aligner" and one["parts"] == "3"),
+    )
+    return (
+        f"The aligner on entities that it was not trained with: {'; '.join(says)}. A search within its 3 best parts scores "
+        f"{routed['texts scored']:,} texts and finds {100 * routed['gold recall']:.1f} % of the gold in "
+        f"{routed['ms']:.2f} ms; one through all {whole['texts scored']:,} finds {100 * whole['gold recall']:.1f} % in "
+        f"{whole['ms']:.2f} ms."
+    )

@@ -1,0 +1,673 @@
+"""Publishing what a release searches by into PostgreSQL: beside what is there of others, switched to at the end, in one
+transaction. Who reads sees all of it or nothing; what is killed leaves what was there.
+
+The schema is `postgres.sql`. Rows say what `ReleaseStore` says: the same names, types, descriptions, summaries.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import log1p
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+
+from crmrag_assets.build import store as failpoints
+from crmrag_assets.build.step import Progress, SilentProgress
+from crmrag_assets.indexes.names import variants
+from crmrag_query.artifacts.release import Release
+from crmrag_query.communities.communities import NONE, Communities
+from crmrag_query.communities.themes import Summaries
+from crmrag_query.documents.documents import Documents
+from crmrag_query.entities.named import type_nodes
+from crmrag_query.errors import BuildError, BuildHeldUp, MissingExtraError, ModelError, in_a_line
+from crmrag_query.graph.graph import Graph, TriplesIndex
+from crmrag_query.linking import STOP_WEIGHT, NameIndex
+from crmrag_query.retrieval.aggregation import Aggregation
+from crmrag_query.retrieval.communities import CommunityIndex
+from crmrag_query.retrieval.database import LONGEST, VARIABLE, comparable, searchable, sounds
+from crmrag_query.retrieval.dense import DenseIndex
+from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.release_channels import ReleaseChannels
+from crmrag_query.stores.release import ReleaseStore
+from crmrag_query.text import plain
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.Connection[tuple[Any, ...]]
+
+SCHEMA: Final = "crmrag 1"  # the comment of the schema, by which ours is known
+SILENT: Final = SilentProgress()
+NAME: Final = "postgres_graph"  # of the asset, and of the fail-point within the transaction
+BATCH: Final = 1000
+LONGEST_IRI: Final = 2000  # bytes; what has a longer one stays out, as no index of PostgreSQL takes it
+M, CONSTRUCTION = 16, 200  # of the indexes of vectors; source: the published schema
+LOCK: Final = 0x63726D726167  # "crmrag": one publication at a time
+
+_HNSW = f"USING hnsw (search_embedding vector_cosine_ops) WITH (m = {M}, ef_construction = {CONSTRUCTION})"
+SEARCHED: Final[Mapping[str, str]] = {
+    "entities_tsv": "entities USING gin (search_tsv)",
+    "entities_embedding": f"entities {_HNSW}",
+    "relationships_embedding": f"relationships {_HNSW}",
+    "communities_tsv": "communities USING gin (search_tsv)",
+    "communities_embedding": f"communities {_HNSW}",
+    "passages_tsv": "passages USING gin (search_tsv)",
+    "passages_embedding": f"passages {_HNSW}",
+    "names_words": "names USING gin (words)",
+}
+"""Indexes of each release. Where the server has pg_trgm, those of `SIMILAR` too."""
+SIMILAR: Final[Mapping[str, str]] = {
+    "entities_name": "entities USING gin (name gin_trgm_ops)",
+    "names_name": "names USING gin (name gin_trgm_ops)",
+}
+TABLES = ("relationships", "communities", "passages", "names", "words", "entities", "releases")
+"""In the order in which a release's rows are removed: nothing is left to cascade."""
+TRIGGER = """
+CREATE OR REPLACE FUNCTION graph.fill_{table}() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN NEW.search_tsv := {tsv}; RETURN NEW; END $$;
+CREATE OR REPLACE TRIGGER fill_search BEFORE INSERT OR UPDATE OF search_text, {columns} ON graph.{table}
+FOR EACH ROW EXECUTE FUNCTION graph.fill_{table}()"""
+TEXTS: Final = {
+    "entities": ("entity_id", "name", "description"),
+    "communities": ("community_id", "title", "summary"),
+    "passages": ("passage_id", "label", "text"),
+}
+"""Tables that are searched by words: their keys, and the columns whose words are taken where `search_text` is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a publication did: whether the release was there already, which others were removed, rows written by table; how
+    many nodes stayed out, as their IRIs are too long."""
+
+    release: str
+    there: bool
+    removed: tuple[str, ...]
+    rows: Mapping[str, int] = field(default_factory=dict)
+    left_out: int = 0
+
+
+@contextmanager
+def connected() -> Iterator[Connection]:
+    """A connection that writes, to the database that the environment names. BuildHeldUp, where it does not answer."""
+    try:
+        import psycopg
+    except ImportError as error:
+        raise MissingExtraError("Publishing in PostgreSQL", "postgres", "psycopg") from error
+    try:
+        with psycopg.connect(os.environ.get(VARIABLE, ""), autocommit=True) as connection:
+            yield connection
+    except psycopg.OperationalError as error:
+        raise BuildHeldUp(
+            f"The PostgreSQL database does not answer: {in_a_line(error)}.",
+            f"Look whether it runs, and what {VARIABLE} says.",
+        ) from error
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise BuildError(
+            f"The role that {VARIABLE} names may not write: {in_a_line(error)}.",
+            "Publish as the owner of the schema `graph`.",
+        ) from error
+
+
+def publish(
+    connection: Connection,
+    release: Release,
+    keep: Collection[str] = (),
+    reader: str = "",
+    progress: Progress = SILENT,
+) -> Done:
+    """Make ``release`` the one of its data set that is searched; of others of the data set those in ``keep`` stay.
+
+    ``reader``: a role that may read it all, and nothing more. Writes nothing where it is there already. BuildError for a
+    database whose vectors are of another length, or whose schema `graph` is not ours.
+    """
+    from pgvector.psycopg import register_vector
+
+    dataset, rows = release.manifest.dataset, Rows(release, connection, progress)
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+        prepare(connection, release[QueryEncoder].settings.dimension)
+        register_vector(connection)
+        there = _exists(connection, "SELECT FROM graph.releases WHERE release = %s", release.id)
+        if not there:
+            rows.write()
+        if reader:
+            _let_read(connection, reader)
+        for current in (False, True):  # in this order: no data set ever has two
+            connection.execute(
+                """UPDATE graph.releases SET current = %(to)s
+                WHERE dataset = %(dataset)s AND (release = %(release)s) = %(to)s AND current <> %(to)s""",
+                {"to": current, "dataset": dataset, "release": release.id},
+            )
+    removed = _remove(connection, dataset, {*keep, release.id})
+    return Done(release.id, there, removed, rows.written, rows.left_out)
+
+
+def prepare(connection: Connection, dimension: int) -> None:
+    """Make the schema for vectors of this length, or see that it is there."""
+    import psycopg
+
+    if not _exists(connection, "SELECT FROM pg_namespace WHERE nspname = 'graph'"):
+        if not _exists(connection, "SELECT FROM pg_extension WHERE extname = 'vector'"):
+            try:
+                connection.execute("CREATE EXTENSION vector")
+            except psycopg.Error as error:
+                raise BuildError(
+                    f"The database cannot hold vectors: {in_a_line(error)}.",
+                    "Install pgvector on the server, and have its administrator run: CREATE EXTENSION vector",
+                ) from error
+        text = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
+        connection.execute(cast(Any, text.replace("{dimension}", str(int(dimension)))))
+        connection.execute(cast(Any, f"COMMENT ON SCHEMA graph IS '{SCHEMA}'"))
+        for table in TEXTS:
+            keep_full_text(connection, table)
+        return
+    ((told, length),) = connection.execute(
+        """SELECT obj_description(to_regnamespace('graph')), (SELECT atttypmod FROM pg_attribute
+        WHERE attrelid = to_regclass('graph.entities') AND attname = 'search_embedding')"""
+    ).fetchall()
+    if told != SCHEMA:
+        raise BuildError(
+            f"The database has a schema `graph` already, which is not of this program or of another version of it ({told}).",
+            "Publish into a database of its own, or remove the schema: DROP SCHEMA graph CASCADE",
+        )
+    if length != dimension:
+        raise BuildError(
+            f"The database holds vectors of {length} numbers, the release has some of {dimension}.",
+            "Publish data sets of another encoder into a database of their own.",
+        )
+
+
+def keep_full_text(connection: Connection, table: str) -> None:
+    """Have a trigger keep the full text of a table: over the words that were folded for it, else over its names and texts,
+    folded by `unaccent` where the server has it, else in small letters."""
+    _, name, text = TEXTS[table]
+    whole, folds = f"concat_ws(' ', NEW.{name}, NEW.{text})", extension(connection, "unaccent")
+    fold = f"lower({folds}.unaccent({whole}))" if folds else f"lower({whole})"
+    tsv = f"to_tsvector('simple', left(coalesce(NEW.search_text, {fold}), {LONGEST}))"
+    connection.execute(cast(Any, TRIGGER.format(table=table, tsv=tsv, columns=f"{name}, {text}")))
+
+
+def extension(connection: Connection, name: str) -> str:
+    """The schema of an extension, quoted, made where the server has it and the role may; "" without."""
+    import psycopg
+
+    if _exists(connection, "SELECT FROM pg_available_extensions WHERE name = %s", name):
+        try:
+            with connection.transaction():
+                connection.execute(cast(Any, f"CREATE EXTENSION IF NOT EXISTS {name}"))
+        except psycopg.Error:
+            return ""
+    found = connection.execute(
+        "SELECT quote_ident(extnamespace::regnamespace::text) FROM pg_extension WHERE extname = %s", [name]
+    )
+    row = found.fetchone()
+    return str(row[0]) if row else ""
+
+
+def _let_read(connection: Connection, reader: str) -> None:
+    from psycopg import sql
+
+    role = sql.Identifier(reader)
+    connection.execute(sql.SQL("GRANT USAGE ON SCHEMA graph TO {}").format(role))
+    connection.execute(sql.SQL("GRANT SELECT ON ALL TABLES IN SCHEMA graph TO {}").format(role))
+
+
+def _exists(connection: Connection, query: str, *given: object) -> bool:
+    found = connection.execute(cast(Any, f"SELECT EXISTS ({query})"), given).fetchone()
+    return bool(found and found[0])
+
+
+def _remove(connection: Connection, dataset: str, keep: Collection[str]) -> tuple[str, ...]:
+    """Remove what is no more kept of a data set, and indexes of releases that are gone; no reader waits for it."""
+    gone = tuple(
+        one
+        for (one,) in connection.execute(
+            "SELECT release FROM graph.releases WHERE dataset = %s AND release <> ALL(%s) ORDER BY release",
+            [dataset, [*keep]],
+        )
+    )
+    with connection.transaction():
+        for table in TABLES if gone else ():
+            connection.execute(cast(Any, f"DELETE FROM graph.{table} WHERE release = ANY(%s)"), [[*gone]])
+    kept = {one for (one,) in connection.execute("SELECT release FROM graph.releases")}
+    made = {f"{index}_" for index in (*SEARCHED, *SIMILAR)}
+    for (index,) in connection.execute(
+        "SELECT indexname FROM pg_indexes WHERE schemaname = 'graph'"
+    ).fetchall():
+        begun = next((one for one in made if index.startswith(one)), "")
+        if begun and index.removeprefix(begun) not in kept:
+            connection.execute(cast(Any, f'DROP INDEX CONCURRENTLY IF EXISTS graph."{index}"'))
+    return gone
+
+
+@dataclass
+class Rows:
+    """The rows of a release, written table by table."""
+
+    release: Release
+    connection: Connection
+    progress: Progress
+    written: dict[str, int] = field(default_factory=dict)
+    texts: Counter[str] = field(default_factory=Counter)  # in how many texts each word stands
+
+    def write(self) -> None:
+        self.first = self._reserved("entity", self.graph.nodes)
+        vectors: Counter[str] = Counter()
+        self._copy("entities", ENTITY, self._entities(vectors))
+        self._copy("relationships", RELATIONSHIP, self._relationships())
+        self._copy("passages", PASSAGE, self._passages())
+        if self.release.manifest.has("community_index"):
+            self.first_community = self._reserved("community", len(self.release[Communities]))
+            self._copy("communities", COMMUNITY, self._communities())
+            self._copy("community_members", MEMBER, self._members())
+        names = self._names()
+        self._copy("names", NAMED, names)
+        self._copy("words", WORD, self._words(names))
+        failpoints.reach(NAME, None, failpoints.DURING)
+        extra = SIMILAR if extension(self.connection, "pg_trgm") else {}
+        for index, made in {**SEARCHED, **extra}.items():
+            # Neither holds anything that is not ours: the id is of hexadecimal digits.
+            table, how = made.split(" ", 1)
+            self.connection.execute(
+                cast(
+                    Any,
+                    f'CREATE INDEX "{index}_{self.release.id}" ON graph.{table} {_where(how, self.release.id)}',
+                )
+            )
+        for table in (
+            "entities",
+            "relationships",
+            "passages",
+            "communities",
+            "community_members",
+            "names",
+            "words",
+        ):
+            self.connection.execute(cast(Any, f"ANALYZE graph.{table}"))
+        properties = {
+            self.graph.property_iri(number): {
+                language: plain(self.graph.property_label(number, lang=language)) for language in self.told_in
+            }
+            for number in range(len(self.graph.property_codes))
+        }
+        rows = {table: self.written.get(table, 0) for table in TEXTS}
+        length = {table: self._length(table) for table in TEXTS}
+        metadata = {
+            "first": self.first,
+            "rows": rows,
+            "vectors": vectors,
+            "length": length,
+            "properties": properties,
+        }
+        self._copy("releases", RELEASES, [(self.release.id, self.release.manifest.dataset, metadata)])
+
+    def _length(self, table: str) -> float:
+        """Characters of what is searched of a row, on average."""
+        mean = f"SELECT avg(length(search_text)) FROM graph.{table} WHERE release = %s AND search_text <> ''"
+        found = self.connection.execute(cast(Any, mean), [self.release.id]).fetchone()
+        return float(found[0] or 1) if found else 1.0
+
+    @cached_property
+    def graph(self) -> Graph:
+        return self.release[Graph]
+
+    @cached_property
+    def documents(self) -> Documents:
+        return self.release[Documents]
+
+    @cached_property
+    def store(self) -> ReleaseStore:
+        return ReleaseStore(self.release)
+
+    @cached_property
+    def told_in(self) -> dict[str, ReleaseStore]:
+        """The store in each of the data set's languages."""
+        return {one: ReleaseStore(self.release, one) for one in self.release.manifest.languages}
+
+    @cached_property
+    def out(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Nodes whose IRIs no index of PostgreSQL takes, bool [nodes]."""
+        import pyarrow.compute as pc
+
+        iris = self.graph.iris
+        return np.asarray(
+            pc.or_(pc.greater(pc.binary_length(iris), LONGEST_IRI), pc.match_substring(iris, "\0"))
+        )
+
+    @property
+    def left_out(self) -> int:
+        return int(self.out.sum()) if self.written else 0
+
+    def _reserved(self, key: str, count: int) -> int:
+        """The first of so many numbers that nothing else gets."""
+        sequence = f"graph.{'communities' if key == 'community' else 'entities'}_{key}_id_seq"
+        row = self.connection.execute(
+            "SELECT setval(%s, nextval(%s) + %s)", [sequence, sequence, count]
+        ).fetchone()
+        return int(row[0]) - count if row else 0
+
+    def _copy(self, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
+        from psycopg.types.json import Jsonb
+
+        names, count = ", ".join(columns), 0
+        whole = {at for at, kind in enumerate(columns.values()) if kind == "jsonb"}
+        with (
+            self.connection.cursor() as cursor,
+            cursor.copy(cast(Any, f"COPY graph.{table} ({names}) FROM STDIN (FORMAT BINARY)")) as copy,
+        ):
+            copy.set_types([*columns.values()])
+            for row in rows:
+                copy.write_row(
+                    [Jsonb(one) if at in whole and one is not None else one for at, one in enumerate(row)]
+                )
+                count += 1
+                if count % BATCH == 0:
+                    self.progress.advance(count, None, table)
+        self.written[table] = count
+
+    def _entities(self, vectors: Counter[str]) -> Iterator[tuple[Any, ...]]:
+        little, rank = self.release[ReleaseChannels].little, self.release[Aggregation].pagerank
+        types = _Types(self)
+        own = dict(zip(self.documents.entities.tolist(), range(self.documents.count), strict=True))
+        vector = self._vectors(0, self.documents.count)
+        for node in np.flatnonzero(~self.out).tolist():
+            told, document = self.store.told(node, None), own.get(node)
+            languages = {
+                language: {"name": store.label(node), "types": types.of(node, language)}
+                for language, store in self.told_in.items()
+            }
+            metadata = {
+                "types": list(told.types),
+                "languages": {
+                    language: one
+                    for language, one in languages.items()
+                    if one != {"name": told.label, "types": list(told.types)}
+                },
+            }
+            words, embedding = "", None
+            if document is not None:
+                words, embedding = self._searchable(self.documents.text(document)), vector(document)
+                vectors[told.category] += embedding is not None
+            yield (
+                self.first + node, told.label, told.category, told.description, told.document, embedding, metadata, told.iri,
+                self.release.id, words, told.category, float(rank[node]), told.total,
+                document is not None and bool(little[document]),
+            )  # fmt: skip
+
+    def _searchable(self, text: str) -> str:
+        words = searchable(text)
+        self.texts.update(set(words.split()))
+        return words
+
+    def _vectors(self, start: int, stop: int) -> Callable[[int], Any]:
+        """Gives the vector of a text, documents first and passages then: the mean of its windows; None without."""
+        if not self.release.manifest.has("faiss_index"):
+            return lambda number: None
+        dense, held = self.release[DenseIndex], dict[int, Any]()
+
+        def vector(number: int) -> Any:
+            if number not in held:
+                held.clear()
+                numbers = np.arange(number, min(number + BATCH, stop), dtype=np.int32)
+                held.update(zip(numbers.tolist(), dense.vectors(numbers), strict=True))
+            found = held[number]
+            return found if found.any() else None
+
+        return vector
+
+    def _relationships(self) -> Iterator[tuple[Any, ...]]:
+        index, graph = self.release[TriplesIndex], self.graph
+        s, p, o = np.asarray(index.tri_s), np.asarray(index.tri_p), np.asarray(graph.adjacency.forward.val)
+        rank = np.asarray(self.release[Aggregation].pagerank)
+        source, target = places(s, p, o, rank), places(o, p, s, rank)
+        iris = [graph.property_iri(number) for number in range(len(graph.property_codes))]
+        labels = [plain(graph.property_label(number)) for number in range(len(iris))]
+        fits = np.array([len(iri.encode()) <= LONGEST_IRI for iri in iris], bool)
+        chosen = ~self.out[s] & ~self.out[o] & fits[p]
+        graphs = [list(one) if any(one) else None for one in graph.graph_sets]
+        more = [{"graphs": one} if one else None for one in graphs]
+        for triple in np.flatnonzero(chosen).tolist():
+            prop = int(p[triple])
+            yield (
+                self.first + int(s[triple]), self.first + int(o[triple]), labels[prop], more[int(graph.triple_graph[triple])],
+                iris[prop], self.release.id, int(source[triple]), int(target[triple]),
+            )  # fmt: skip
+
+    def _passages(self) -> Iterator[tuple[Any, ...]]:
+        documents, count = self.documents, self.documents.count
+        vector = self._vectors(count, len(documents.texts))
+        for number in range(documents.passages.num_rows):
+            one = documents.passage(number)
+            home = documents.entity(one.document)
+            if self.out[one.entity] or self.out[home]:
+                continue
+            told = self.store.told_passage(number, None)
+            yield (
+                self.first + one.entity, self.first + home, told.label, told.text, one.start, one.end,
+                self._searchable(one.text), vector(count + number), self.release.id,
+            )  # fmt: skip
+
+    def _communities(self) -> Iterator[tuple[Any, ...]]:
+        communities, summaries = self.release[Communities], self.release[Summaries]
+        vectors, told = self.release[CommunityIndex].vectors, self.release.method.communities.told
+        for number in range(len(communities)):
+            theme = summaries.tell(number, self.release.manifest.language)
+            others = {one: summaries.tell(number, one) for one in self.release.manifest.languages}
+            members = communities.members(number)
+            names = map(self.documents.label, members[:told].tolist())
+            text = " ".join(
+                [
+                    f"{theme.title} {theme.text}",
+                    *(f"{one.title} {one.text}" for one in others.values()),
+                    *names,
+                ]
+            )
+            parent = int(communities.parent[number])
+            metadata = {
+                "languages": {one: (plain(other.title), plain(other.text)) for one, other in others.items()}
+            }
+            vector = np.asarray(vectors[number], np.float32)
+            yield (
+                self.first_community + number, int(communities.level[number]), plain(theme.title), plain(theme.text),
+                theme.model, self._members_of(number), self._searchable(text), vector if vector.any() else None, metadata,
+                communities.name(number), "" if parent == NONE else communities.name(parent), self.release.id,
+            )  # fmt: skip
+
+    def _members_of(self, community: int) -> list[int]:
+        nodes = self.documents.entities[self.release[Communities].members(community)]
+        return cast(list[int], (nodes[~self.out[nodes]].astype(np.int64) + self.first).tolist())
+
+    def _members(self) -> Iterator[tuple[Any, ...]]:
+        for number in range(len(self.release[Communities])):
+            for place, entity in enumerate(self._members_of(number)):
+                yield self.first_community + number, entity, place
+
+    def _names(self) -> list[tuple[Any, ...]]:
+        """Names of the most important entities first: where many are alike, the first are looked at."""
+        index, rank = self.release[NameIndex], self.release[Aggregation].pagerank
+        entries = (index.arrays[part].tolist() for part in ("entry_entity", "entry_text"))
+        pairs = dict.fromkeys(zip(*entries, strict=True))
+        known = dict.fromkeys(
+            (self.store.told_of(entity), comparable(name))
+            for entity, text in pairs
+            for name in variants(index.text(text))
+            if not self.out[entity]
+        )
+        spoken = {name: sounds(name) for _, name in known if name}
+        counts = Counter(word for words in spoken.values() for word in words)
+        self.of_names = {
+            word: (count, log1p(len(spoken) / count) * (STOP_WEIGHT if word in index.stop else 1))
+            for word, count in counts.items()
+        }
+        rows = [
+            (
+                self.first + entity,
+                name,
+                spoken[name],
+                sum(self.of_names[word][1] for word in spoken[name]),
+                self.release.id,
+            )
+            for entity, name in known
+            if name
+        ]
+        return sorted(rows, key=lambda row: -float(rank[row[0] - self.first]))
+
+    def _words(self, names: Sequence[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        for word, (count, weight) in self.of_names.items():
+            yield self.release.id, True, word, count, weight
+        texts = max(1, self.written["entities"])
+        for word, count in self.texts.items():
+            if len(word) <= 200:
+                yield self.release.id, False, word, count, log1p(texts / count)
+
+
+def _where(how: str, release: str) -> str:
+    """How an index is made, for the rows of one release."""
+    return f"{how} WHERE release = '{release}'"
+
+
+def text_of(*parts: str | None) -> str:
+    """What is encoded of a row: name and description of an entity, title and summary of a community, label and text of a
+    passage; source, type, target and description of a relationship. Source: the published schema."""
+    return " ".join(part for part in parts if part)
+
+
+EMBEDDED: Final[Mapping[str, str]] = {
+    "entities": "SELECT entity_id, name, description FROM graph.entities t WHERE search_text <> '' AND",
+    "communities": "SELECT community_id, title, summary FROM graph.communities t WHERE",
+    "passages": "SELECT passage_id, label, text FROM graph.passages t WHERE",
+    "relationships": (
+        "SELECT t.relationship_id, s.name, t.relationship_type, o.name, t.description FROM graph.relationships t "
+        "JOIN graph.entities s ON s.entity_id = t.source_entity_id "
+        "JOIN graph.entities o ON o.entity_id = t.target_entity_id WHERE"
+    ),
+}
+"""Rows that a vector is made of: the key, then the parts of their text."""
+
+
+def embed(
+    connection: Connection, release: Release, relationships: bool = False, progress: Progress = SILENT
+) -> dict[str, int]:
+    """Make the vectors that rows of a release lack, with its encoder; gives how many of each table were made.
+
+    Those of triples, of which there are many and which nothing searches, only where they are asked for. Raises ModelError.
+    """
+    from pgvector.psycopg import register_vector
+
+    encoder, made = release[QueryEncoder], dict[str, int]()
+    if encoder.withheld:
+        raise ModelError(encoder.withheld)
+    prepare(connection, encoder.settings.dimension)
+    register_vector(connection)
+    for table, select in EMBEDDED.items():
+        if table == "relationships" and not relationships:
+            continue
+        key, made[table] = f"{select.split()[1].removeprefix('t.').rstrip(',')}", 0
+        lacking = f"{select} t.search_embedding IS NULL AND t.release = %s AND t.{key} > %s ORDER BY t.{key} LIMIT %s"
+        last = -1
+        while rows := connection.execute(cast(Any, lacking), [release.id, last, BATCH]).fetchall():
+            last = rows[-1][0]
+            texts = [encoder.settings.document_prefix + text_of(*parts) for _, *parts in rows]
+            vectors = encoder.encoder.encode(texts)
+            update = f"UPDATE graph.{table} SET search_embedding = %s WHERE {key} = %s"
+            with connection.transaction(), connection.cursor() as cursor:
+                told = [(vector, row[0]) for vector, row in zip(vectors, rows, strict=True) if vector.any()]
+                cursor.executemany(cast(Any, update), told)
+            made[table] += len(told)
+            progress.advance(made[table], None, table)
+    return made
+
+
+def fill_full_text(connection: Connection, progress: Progress = SILENT) -> dict[str, int]:
+    """Give rows that lack it their full text, and the triggers that keep it: of a database of the published schema, too,
+    whose columns may be missing. Gives how many rows of each table were filled."""
+    filled: dict[str, int] = {}
+    for table, (key, name, text) in TEXTS.items():
+        if not _exists(connection, "SELECT WHERE to_regclass(%s) IS NOT NULL", f"graph.{table}"):
+            continue
+        for column in ("search_text TEXT", "search_tsv TSVECTOR"):
+            connection.execute(cast(Any, f"ALTER TABLE graph.{table} ADD COLUMN IF NOT EXISTS {column}"))
+        keep_full_text(connection, table)
+        filled[table] = 0
+        lacking = f"SELECT {key}, {name}, {text} FROM graph.{table} WHERE search_text IS NULL OR search_tsv IS NULL LIMIT %s"
+        while rows := connection.execute(cast(Any, lacking), [BATCH]).fetchall():
+            with connection.transaction(), connection.cursor() as cursor:
+                # The trigger makes the rest of it.
+                update = f"UPDATE graph.{table} SET search_text = coalesce(search_text, %s) WHERE {key} = %s"
+                cursor.executemany(
+                    cast(Any, update), [(searchable(text_of(*parts)), one) for one, *parts in rows]
+                )
+            filled[table] += len(rows)
+            progress.advance(filled[table], None, table)
+        if not _exists(
+            connection, "SELECT FROM pg_indexes WHERE schemaname = 'graph' AND tablename = %s AND indexdef LIKE %s",
+            table, "%gin%search_tsv%",
+        ):  # fmt: skip
+            connection.execute(cast(Any, f"CREATE INDEX ON graph.{table} USING gin (search_tsv)"))
+    return filled
+
+
+def places(near: Any, way: Any, far: Any, rank: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """The place of each triple among those of one end and property, from 0, those to what ranks highest first."""
+    order = np.lexsort((far, -rank[far], way, near))
+    group = (
+        np.concatenate([[True], (np.diff(near[order]) != 0) | (np.diff(way[order]) != 0)])
+        if len(order)
+        else np.zeros(0, bool)
+    )
+    starts = (
+        np.maximum.accumulate(np.where(group, np.arange(len(order)), 0))
+        if len(order)
+        else np.zeros(0, np.int64)
+    )
+    found = np.empty(len(order), np.int32)
+    found[order] = np.arange(len(order)) - starts
+    return found
+
+
+@dataclass
+class _Types:
+    """What nodes are, in words, by language: few combinations occur."""
+
+    rows: Rows
+    known: dict[tuple[Any, ...], list[str]] = field(default_factory=dict)
+
+    def of(self, node: int, language: str) -> list[str]:
+        graph = self.rows.graph
+        key = (language, tuple(type_nodes(graph, node)), tuple(graph.types(node).tolist()))
+        if key not in self.known:
+            self.known[key] = list(self.rows.told_in[language].types_of(node))
+        return self.known[key]
+
+
+_EMBEDDED = {"search_embedding": "vector"}
+ENTITY: Final = {
+    "entity_id": "int8", "name": "text", "entity_type": "text", "description": "text", "document_id": "text", **_EMBEDDED,
+    "metadata": "jsonb", "iri": "text", "release": "text", "search_text": "text", "category": "text", "importance": "float4",
+    "degree": "int4", "minor": "bool",
+}  # fmt: skip
+RELATIONSHIP: Final = {
+    "source_entity_id": "int8", "target_entity_id": "int8", "relationship_type": "text", "metadata": "jsonb", "iri": "text",
+    "release": "text", "source_place": "int4", "target_place": "int4",
+}  # fmt: skip
+PASSAGE: Final = {
+    "entity_id": "int8", "home_id": "int8", "label": "text", "text": "text", "first": "int4", "last": "int4",
+    "search_text": "text", **_EMBEDDED, "release": "text",
+}  # fmt: skip
+COMMUNITY: Final = {
+    "community_id": "int8", "level": "int4", "title": "text", "summary": "text", "summary_model": "text",
+    "entity_ids": "int8[]",
+    "search_text": "text", **_EMBEDDED, "metadata": "jsonb", "stable_id": "text", "parent": "text", "release": "text",
+}  # fmt: skip
+MEMBER: Final = {"community_id": "int8", "entity_id": "int8", "place": "int4"}
+NAMED: Final = {"entity_id": "int8", "name": "text", "words": "text[]", "weight": "float4", "release": "text"}
+WORD: Final = {"release": "text", "of_names": "bool", "word": "text", "rows": "int4", "weight": "float4"}
+RELEASES: Final = {"release": "text", "dataset": "text", "metadata": "jsonb"}

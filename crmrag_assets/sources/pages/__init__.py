@@ -1,0 +1,1 @@
+"""Pages, scanned or printed, as a source."""

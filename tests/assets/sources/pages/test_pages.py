@@ -1,0 +1,448 @@
+"""Pages become documents with text layers; what does harm is left out by name; what a model reads is told apart."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pypdfium2
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from crmrag_assets.build.step import Outcome, SilentProgress, run_step
+from crmrag_assets.opened import harvest_of
+from crmrag_assets.sources.look import first_statements
+from crmrag_assets.sources.pages.extract import Extractor, read_reply
+from crmrag_assets.sources.pages.kind import ranges
+from crmrag_assets.sources.pages.mapping import Readings
+from crmrag_assets.sources.pages.render import Rendered, lacks_text, render, running
+from crmrag_assets.steps.pages import PAGE_EXTRACTIONS, PAGE_IMAGES
+from crmrag_query import Client
+from crmrag_query.config.extraction import Profile
+from crmrag_query.config.loading import load_method
+from crmrag_query.config.sources.pages import PagesConfig
+from crmrag_query.documents.pages import READ_GRAPH, load
+from crmrag_query.errors import ConfigError
+from crmrag_query.llm.model import LiteLLM
+from crmrag_query.llm.pool import ModelPool
+from tests.support.builds import Project, build_all, made, make_project
+from tests.support.pdf import flate, pdf, stream, written
+from tests.support.regulation import PAGES, REPLIES, make_regulation, reply, scripted
+
+METHOD = load_method()
+REGULATORY = METHOD.extraction.profiles["regulatory"]
+TEXT = "A page with a text that is long enough."
+
+
+def rendered(folder: Path, name: str, content: bytes, **limits: object) -> Rendered:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_bytes(content)
+    config = PagesConfig.model_validate({"files": "*", **limits})
+    return render(name, folder / name, config, folder / "cache")
+
+
+def image(form: str, size: tuple[int, int] = (200, 100), frames: int = 1, **options: object) -> bytes:
+    """An image file, each frame of another grey."""
+    out, first, *more = io.BytesIO(), *(Image.new("L", size, 40 * number) for number in range(frames))
+    more = {"save_all": True, "append_images": more} if frames > 1 else {}
+    first.save(out, form, **options, **more)
+    return out.getvalue()
+
+
+# Reading documents
+
+
+def test_a_page_is_an_image_of_150_dpi_with_its_text_layer(tmp_path: Path) -> None:
+    found = rendered(tmp_path, "regulation.pdf", pdf(*PAGES))
+    assert (found.format, found.refused, len(found.pages)) == ("PDF", "", 3)
+    for page, text in zip(found.pages, PAGES, strict=True):
+        assert page.image is not None
+        with Image.open(page.image) as shown:
+            assert (shown.format, shown.size) == ("PNG", (page.width, page.height))
+        assert abs(page.width - 595 / 72 * 150) <= 1 and abs(page.height - 842 / 72 * 150) <= 1
+        assert page.text.split() == text.split(), "every letter, diacritics too"
+
+
+def test_images_are_documents_of_a_page_and_a_tiff_of_several(tmp_path: Path) -> None:
+    assert len(rendered(tmp_path, "a.jpg", image("JPEG")).pages) == 1
+    assert len(rendered(tmp_path, "three.tif", image("TIFF", frames=3)).pages) == 3
+    (page,) = rendered(tmp_path, "fine.png", image("PNG", (2000, 1000), dpi=(300, 300))).pages
+    assert (page.width, page.height) == (1000, 500), "as at 150 dpi"
+    assert all(lacks_text(page.text) for page in rendered(tmp_path, "a.png", image("PNG")).pages)
+
+
+def test_what_was_read_before_is_taken_from_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = rendered(tmp_path, "a.pdf", pdf(TEXT))
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: pytest.fail("it was read again"))
+    again = rendered(tmp_path, "another name.pdf", pdf(TEXT))
+    assert again.pages == first.pages
+
+
+def patched(content: bytes, **numbers: int) -> bytes:
+    """A PNG that says that it is larger than it is."""
+    found = bytearray(content)
+    found[16:24] = struct.pack(">II", numbers["width"], numbers["height"])
+    found[29:33] = struct.pack(">I", zlib.crc32(bytes(found[12:29])))
+    return bytes(found)
+
+
+def drawing(content: bytes, filters: bytes) -> bytes:
+    """A PDF whose one page is drawn by a stream."""
+    return written([
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << >> >>",
+        stream(content, filters),
+    ])  # fmt: skip
+
+
+WHOLE = pdf(TEXT, TEXT)
+LOCKED = (
+    b"/Root 1 0 R /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <" + b"AB" * 32 + b"> /U <" + b"CD" * 32
+)
+MANY = b"<< /Type /Pages /Kids [" + b"6 0 R " * 10_000 + b"] /Count 10000 >>"
+HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
+    "cut.pdf": (lambda: WHOLE[: len(WHOLE) // 2], "cut off"),
+    "cut.png": (lambda: image("PNG", (900, 900))[:200], "cut off"),
+    "locked.pdf": (lambda: WHOLE.replace(b"/Root 1 0 R", LOCKED + b"> >> /ID [<00> <00>]"), "password"),
+    "program.pdf": (lambda: b"MZ\x90\0" + bytes(300), "whatever it is called"),
+    "many.pdf": (
+        lambda: WHOLE.replace(b"<< /Type /Pages /Kids [6 0 R 8 0 R] /Count 2 >>", MANY),
+        "10,000 pages",
+    ),
+    "many.tif": (lambda: image("TIFF", (8, 8), frames=30), "more than 20 pages"),
+    "huge.pdf": (lambda: pdf(TEXT, size=(14_400, 14_400)), "30,000 x 30,000 pixels"),
+    "huge.png": (lambda: patched(image("PNG"), width=100_000, height=100_000), "10000000000 pixels"),
+    "bomb.pdf": (
+        lambda: drawing(
+            zlib.compress(flate(b"0 0 m 1 1 l \n" * 100_000, 500)), b"[/FlateDecode /FlateDecode]"
+        ),
+        "1,024 MB",
+    ),
+    "slow.pdf": (
+        lambda: drawing(flate(b"0 0 m 500 800 l 20 700 l 300 2 l f\n" * 100_000, 10), b"/FlateDecode"),
+        "longer than 1 seconds",
+    ),
+    "empty.pdf": (lambda: b"", "whatever it is called"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_does_harm_is_refused_and_the_reason_is_told(tmp_path: Path, name: str) -> None:
+    make, why = HOSTILE[name]
+    seconds = 1 if name == "slow.pdf" else 20
+    found = rendered(tmp_path, name, make(), page_seconds=seconds, memory_megabytes=1024, most_pages=20)
+    assert why in found.refused and not found.pages
+    assert not [path for path in (tmp_path / "cache").glob("*") if path.name.endswith(".part")]
+
+
+def test_a_script_in_a_document_is_not_run(tmp_path: Path) -> None:
+    scripted = WHOLE.replace(
+        b"/Type /Catalog", b"/Type /Catalog /OpenAction << /S /JavaScript /JS (while(true){}) >>"
+    )
+    assert len(rendered(tmp_path, "script.pdf", scripted).pages) == 2
+
+
+def test_documents_beside_a_hostile_one_are_built_and_it_is_named(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "p", sources=[{"pages": ["*.pdf", "*.png"]}], write_markdown=False)
+    (project.root / "good.pdf").write_bytes(pdf(TEXT))
+    (project.root / "cut.pdf").write_bytes(WHOLE[: len(WHOLE) // 2])
+    (project.root / "scan.png").write_bytes(image("PNG"))
+    context = project.context()
+    build_all(context)
+    told = harvest_of(context)["reading"]
+    assert any(one["file"] == "cut.pdf" and "left out" in one["reason"] for one in told["broken"])
+    assert any(why.startswith("scan.png, p. 1: ") and "OCR" in why for why in told["skipped"])
+    with Client(project.data) as client:
+        assert client.ask("Which pages are there?", dataset="churches").set.size == 2
+
+
+@given(st.text(max_size=300))
+def test_any_text_layer_becomes_running_text(text: str) -> None:
+    found = running(text)
+    assert found == running(found)
+    assert not any(char in found for char in "\r\ufffe\u00ad\0")
+
+
+def test_words_divided_at_the_end_of_a_line_are_whole() -> None:
+    assert running("manu-\r\nscripts of the\r\nNord-\r\nSud line") == "manuscripts of the\nNord-\nSud line"
+
+
+@given(st.sets(st.integers(1, 40), min_size=1))
+def test_ranges_name_just_these_pages(numbers: set[int]) -> None:
+    parts = (part.split("-") for part in ranges(sorted(numbers)).removeprefix("p. ").split(", "))
+    assert {n for part in parts for n in range(int(part[0]), int(part[-1]) + 1)} == numbers
+
+
+def test_what_is_no_page_and_a_profile_that_is_not_there_are_told_before_a_build(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "p", sources=[{"pages": {"files": "*.pdf", "profile": "poems"}}])
+    (project.root / "a.pdf").write_bytes(b"MZ")
+    told = list(first_statements(project.context().config, METHOD))
+    assert any("poems" in one for one in told) and any("a.pdf" in one for one in told)
+    with pytest.raises(ConfigError, match="poems"):
+        build_all(project.context())
+
+
+def test_without_a_model_the_text_layer_answers(tmp_path: Path) -> None:
+    project = make_regulation(tmp_path / "p")
+    build_all(project.context())
+    with Client(project.data) as client:
+        for mode in ("crm", "fulltext"):
+            told = client.ask(
+                "What is the temperature (teplota) in the depozitáři?", dataset="churches", mode=mode
+            )
+            assert "čtrnáct stupňů" in told.text
+            assert told.sources[0].label == "regulation, p. 2"
+        assert client.ask("Which pages are there?", dataset="churches").set.size == 3
+
+
+# Replies of a model
+
+
+def test_what_a_reply_has_too_much_is_dropped_and_counted() -> None:
+    found = read_reply(REPLIES[1], REGULATORY)
+    assert [one["type"] for one in found.entities] == [
+        "PERSON",
+        "ORGANIZATION",
+        "ROLE",
+        "STANDARD",
+        "REGULATION",
+    ]
+    assert [one["type"] for one in found.relationships] == ["SUPERVISES", "REFERENCES"]
+    assert found.dropped == 3, "an unknown type of each kind, and an end that is not there"
+
+
+def test_an_end_that_is_called_as_two_things_is_dropped() -> None:
+    entities = [("Harbour", "FACILITY", ""), ("harbour", "CONCEPT", ""), ("Act 1", "REGULATION", "")]
+    found = read_reply(reply(entities, [("Act 1", "DEFINES", "Harbour")]), REGULATORY)
+    assert (len(found.entities), found.relationships, found.dropped) == (3, (), 1)
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=20)
+    | st.sampled_from([*REGULATORY.entities]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["name", "type", "description", "source", "target", "x"]), inner, max_size=4
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=200)
+@given(
+    st.dictionaries(st.sampled_from(["entities", "relationships"]), st.lists(JSON, max_size=8)), st.booleans()
+)
+def test_every_part_of_a_reply_is_kept_or_counted(said: dict[str, list[object]], fenced: bool) -> None:
+    text = json.dumps(said)
+    found = read_reply(f"```json\n{text}\n```" if fenced else text, REGULATORY)
+    names = Counter((one["name"].casefold(), one["type"]) for one in found.entities)
+    assert all(count == 1 for count in names.values())
+    whole = sum(len(said.get(key, ())) for key in ("entities", "relationships"))
+    assert len(found.entities) + len(found.relationships) + found.dropped <= whole
+    assert all(
+        0 <= one[end] < len(found.entities) for one in found.relationships for end in ("source", "target")
+    )
+
+
+@given(st.text(max_size=200))
+def test_no_reply_is_read_as_something_else_than_lists_or_refused(text: str) -> None:
+    try:
+        found = read_reply(text, REGULATORY)
+    except ValueError as error:
+        assert str(error)
+    else:
+        assert isinstance(json.loads(text), dict) and not found.entities
+
+
+def test_the_same_name_and_type_are_one_thing_of_a_document_and_two_of_two() -> None:
+    row = {"page": "urn:p1", "status": "read", "model": "m", "prompt": "1", "relationships": []}
+    pages = [
+        row | {"entities": [{"name": "Řád", "type": "REGULATION", "description": "One."}]},
+        row | {"page": "urn:p2", "entities": [{"name": "ŘÁD", "type": "REGULATION", "description": "Two."}]},
+        row | {"page": "urn:p3", "entities": [{"name": "Řád", "type": "CONCEPT", "description": ""}]},
+    ]
+    one, other = (Readings(iri, {"title": iri, "name": iri}, pages, REGULATORY) for iri in ("urn:a", "urn:b"))
+    things = {s.value for s, p, _ in one.statements if p.value.endswith("has_type")}
+    assert len(things) == 2
+    assert not things & {s.value for s, p, _ in other.statements if p.value.endswith("has_type")}
+
+
+# Asking a model
+
+
+class Pages:
+    """Images that a scripted model is asked about, and what came of them."""
+
+    def __init__(self, folder: Path, **limits: object) -> None:
+        self.folder, self.limits = folder, limits
+
+    def read(self, *documents: int) -> tuple[list[list[str]], ModelPool]:
+        """The status of each page of documents of so many pages."""
+        number, paths = 0, list[list[Path | None]]()
+        for count in documents:
+            paths.append([])
+            for _ in range(count):
+                number += 1
+                path = self.folder / f"{number}.png"
+                path.write_bytes(image("PNG", (10 + number, 10)))
+                paths[-1].append(path)
+        model = LiteLLM("openai/scripted", self.address)
+        pool = ModelPool(model, self.folder / "cache", workers=1, seconds=120, **{"tries": 1, **self.limits})
+        found = Extractor(pool, METHOD.extraction, "regulatory").read(paths, SilentProgress())
+        return [[one.status for one in pages] for pages in found], pool
+
+    address = ""
+
+
+EMPTY = reply([], [])
+BAD = ("nonsense", "nonsense again")  # a reply, and the repaired one
+
+
+@pytest.mark.parametrize(
+    ("replies", "expected"),
+    [
+        ((*BAD, *BAD, *BAD, EMPTY), "failed failed failed stopped stopped"),
+        ((*BAD, *BAD, EMPTY, *BAD, *BAD), "failed failed read failed failed"),
+        (("nonsense", EMPTY, EMPTY, EMPTY, EMPTY, EMPTY), "read read read read read"),
+    ],
+)
+def test_three_failures_in_a_row_end_a_document_and_nothing_else(
+    tmp_path: Path, replies: tuple[str, ...], expected: str
+) -> None:
+    with scripted(*replies, EMPTY) as script:
+        pages = Pages(tmp_path)
+        pages.address = script.address
+        (first, second), _ = pages.read(5, 1)
+    assert first == expected.split()
+    assert second == ["read"]
+
+
+def test_a_rerun_asks_only_for_what_is_missing(tmp_path: Path) -> None:
+    with scripted(EMPTY, *BAD, EMPTY) as script:
+        pages = Pages(tmp_path)
+        pages.address = script.address
+        assert pages.read(3)[0] == [["read", "failed", "read"]]
+        asked = len(script.requests)
+        assert pages.read(3)[0] == [["read", "read", "read"]]
+        assert len(script.requests) == asked + 1
+
+
+def test_no_page_is_asked_for_beyond_the_ceiling(tmp_path: Path) -> None:
+    with scripted(EMPTY) as script:
+        pages = Pages(
+            tmp_path, tokens=7000
+        )  # a reply may take 8,000, and no request is sent that may go beyond
+        pages.address = script.address
+        (statuses,), pool = pages.read(4)
+    assert (statuses, script.requests) == (["left"] * 4, [])
+    assert "ceiling" in pool.why
+
+
+def test_a_model_is_told_the_image_and_all_types_in_one_message(tmp_path: Path) -> None:
+    project = make_regulation(tmp_path / "p", model="openai/scripted")
+    with scripted() as script:
+        run_step(PAGE_IMAGES, project.context())
+        run_step(PAGE_EXTRACTIONS, project.context())
+    assert len(script.requests) == len(PAGES)
+    for request in script.requests:
+        assert request["temperature"] == 0 and request["max_tokens"] == 8000 and "tools" not in request
+        (message,) = request["messages"]
+        shown, told = message["content"]
+        assert (message["role"], shown["type"], told["type"]) == ("user", "image_url", "text")
+        head, _, data = shown["image_url"]["url"].partition(",")
+        assert head == "data:image/png;base64"
+        with Image.open(io.BytesIO(base64.b64decode(data))) as sent:
+            assert abs(sent.width - 595 / 72 * 150) <= 1 and abs(sent.height - 842 / 72 * 150) <= 1
+        assert all(f"- {name}" in told["text"] for name in (*REGULATORY.entities, *REGULATORY.relationships))
+        assert not any(
+            line in json.dumps(request, ensure_ascii=False) for line in PAGES[1].split("\n") if line
+        )
+
+
+def test_what_failed_is_asked_for_when_the_data_set_is_built_next_and_nothing_twice(tmp_path: Path) -> None:
+    project = make_regulation(tmp_path / "p", model="openai/scripted")
+    context = project.context()
+
+    def read() -> Outcome:
+        run_step(PAGE_IMAGES, context)
+        return run_step(PAGE_EXTRACTIONS, context)
+
+    with scripted(REPLIES[0], *BAD, REPLIES[2]):
+        assert read().record.stats["lacking"] == 1
+    with scripted(REPLIES[1]) as script:
+        assert read().record.stats["lacking"] == 0
+        assert len(script.requests) == 1
+        assert read().reused
+    rows = load(context.folder("page_extractions"), "readings")
+    assert [row["status"] for row in rows] == ["read"] * 3
+
+
+def test_the_published_types_are_those_of_the_profile() -> None:
+    assert " ".join(REGULATORY.entities) == (
+        "REGULATION STANDARD SECTION ORGANIZATION PERSON CONCEPT REQUIREMENT FACILITY ROLE DOCUMENT"
+    )
+    assert " ".join(REGULATORY.relationships) == (
+        "DEFINES REFERENCES AMENDS REQUIRES REGULATES PART_OF APPLIES_TO SUPERVISES AUTHORED_BY"
+    )
+
+
+@pytest.mark.parametrize("name", METHOD.extraction.profiles)
+def test_profiles_map_to_classes_and_properties_that_there_are(name: str) -> None:
+    profile: Profile = METHOD.extraction.profiles[name]
+    table = (Path("config") / "ontology" / "cidoc_crm_7.1.3.csv").read_text(encoding="utf-8")
+    terms = [one.crm_class for one in profile.entities.values()]
+    for one in profile.relationships.values():
+        terms += [*one.path, *([one.property] if one.property else [])]
+    assert all(f"/{term}," in table for term in terms)
+
+
+# What was read, in a release
+
+
+def test_what_was_read_stands_in_a_graph_of_its_document_with_page_model_and_prompt(
+    regulation: Project,
+) -> None:
+    context = regulation.context()
+    rows = load(context.folder("page_extractions"), "statements")
+    supervises = [one for one in rows if one["p"].endswith("SUPERVISES")]
+    assert [one["page"] for one in supervises] == ["urn:pages:regulation.pdf_p002"]
+    (one,) = supervises
+    with Client(regulation.data) as client:
+        told = client.lineage(one["s"], one["p"], one["o"])
+        (graph,) = told.graphs
+        about = client.entity(graph)
+    assert graph.startswith(READ_GRAPH) and [page.label for page in told.pages] == ["regulation, p. 2"]
+    assert about.label == "regulation as read by openai/scripted"
+    said = {fact.value for fact in about.literals}
+    assert "regulation.pdf" in said and any(text.startswith("openai/scripted, prompt 1-") for text in said)
+
+
+def test_a_second_build_makes_nothing_again_and_asks_nothing(regulation_copy: Project) -> None:
+    with scripted() as script:
+        assert made(build_all(regulation_copy.context())) == []
+    assert not script.requests
+
+
+def test_a_pdf_that_another_program_wrote_is_read_alike(tmp_path: Path) -> None:
+    """The file that these tests write, saved by PDFium itself."""
+    document = pypdfium2.PdfDocument(pdf(*PAGES))
+    out = io.BytesIO()
+    document.save(out)
+    found = rendered(tmp_path, "saved.pdf", out.getvalue())
+    assert [page.text.split() for page in found.pages] == [text.split() for text in PAGES]

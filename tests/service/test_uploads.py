@@ -1,0 +1,177 @@
+"""Documents are sent by who may, bounded and known by their content, and what becomes of them is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from crmrag_assets.operations import uploads as building
+from crmrag_query.client.local import open_engine
+from tests.support.builds import Project, build_all, make_project
+from tests.support.pdf import pdf
+from tests.support.service import application, served
+
+TEXT = "The heron of Kestrel Rock nests in the lantern of the tower every spring."
+KEY, OTHER = {"Authorization": "Bearer sender"}, {"Authorization": "Bearer reader"}
+PDF = {"Content-Type": "application/pdf"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A museum, and pages that may come by the service."""
+    sources = [{"rdf": "churches.ttl"}, {"pages": ["data/inbox/churches/*.*", "kept.pdf"]}]
+    found = make_project(tmp_path / "p", sources=sources, write_markdown=False)
+    (found.root / "kept.pdf").write_bytes(pdf("A document that was there before any was sent."))
+    build_all(found.context())
+    return found
+
+
+@pytest.fixture
+def http(project: Project) -> Iterator[httpx.Client]:
+    app = application(
+        open_engine(str(project.data)),
+        keys=("reader",),
+        uploading=("sender",),
+        uploads={"datasets": ("churches",), "megabytes": 1, "waiting": 3},
+    )
+    with served(app) as address, httpx.Client(base_url=address, timeout=60) as client:
+        yield client
+
+
+def send(http: httpx.Client, content: bytes, name: str = "heron.pdf", **headers: str) -> httpx.Response:
+    where = {"dataset": "churches", "name": name}
+    return http.post("/api/v1/documents", params=where, content=content, headers={**KEY, **PDF, **headers})
+
+
+def inbox(project: Project) -> list[str]:
+    folder = project.data / "inbox" / "churches"
+    return sorted(one.name for one in folder.iterdir() if one.is_file()) if folder.is_dir() else []
+
+
+def test_a_document_is_sent_built_and_asked(project: Project, http: httpx.Client) -> None:
+    sent = send(http, pdf(TEXT), "The bulletin of spring.pdf")
+    assert sent.status_code == 202
+    told = sent.json()
+    assert (told["state"], told["name"]) == ("waiting", "The bulletin of spring.pdf")
+    where = {"dataset": "churches", "id": told["id"]}
+    states = []
+    with http.stream(
+        "GET", "/api/v1/documents", params=where, headers={**KEY, "Accept": "text/event-stream"}
+    ) as events:
+        for line in events.iter_lines():
+            if line.startswith("data: "):
+                states.append(json.loads(line.removeprefix("data: "))["state"])
+                if states == ["waiting"]:
+                    build_all(project.context())
+    assert states == ["waiting", "there"]
+    answer = http.post(
+        "/api/v1/ask", json={"question": "Where does the heron nest?", "mode": "fulltext"}, headers=OTHER
+    ).json()
+    assert "lantern" in answer["text"]
+    (page,) = answer["sources"][0]["pages"]
+    assert page["label"] == "The bulletin of spring, p. 1"
+    image = http.get("/api/v1/page.png", params={"iri": page["iri"]}, headers=OTHER)
+    assert image.headers["content-type"] == "image/png"
+
+
+def test_the_published_address_takes_a_form(project: Project, http: httpx.Client) -> None:
+    file = {"file": ("heron.pdf", pdf(TEXT), "application/pdf")}
+    sent = http.post("/documents/upload", files=file, headers=KEY)
+    assert sent.status_code == 202 and inbox(project) == [f"{sent.json()['id']}.pdf"]
+    again = http.post("/documents/upload", files=file, headers=KEY)
+    assert again.json()["id"] == sent.json()["id"] and len(inbox(project)) == 1, "the same is kept once"
+    assert http.post("/documents/upload", data={"a": "b"}, headers=KEY).status_code in (400, 415)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "headers", "status"),
+    [
+        ("large.pdf", b"%PDF-1.7" + bytes(1 << 20), KEY, 413),
+        ("larger.pdf", b"%PDF-1.7" + bytes(3 << 20), KEY, 413),
+        ("program.pdf", b"MZ\x90\0" + bytes(100), KEY, 415),
+        ("page.html", b"<html><script>alert(1)</script>", KEY, 415),
+        ("../../heron.pdf", pdf(TEXT), KEY, 400),
+        ("..\\heron.pdf", pdf(TEXT), KEY, 400),
+        ("heron.pdf", pdf(TEXT), {"Authorization": "Bearer wrong"}, 401),
+        ("heron.pdf", pdf(TEXT), {"Authorization": ""}, 401),
+        ("heron.pdf", pdf(TEXT), OTHER, 403),
+    ],
+)
+def test_what_may_not_be_sent_is_refused_and_nothing_is_kept(
+    project: Project, http: httpx.Client, name: str, content: bytes, headers: dict[str, str], status: int
+) -> None:
+    assert send(http, content, name, **headers).status_code == status
+    assert inbox(project) == []
+
+
+def test_an_inbox_holds_only_so_much_and_other_data_sets_take_nothing(
+    project: Project, http: httpx.Client
+) -> None:
+    statuses = [send(http, pdf(f"{TEXT} {number}")).status_code for number in range(5)]
+    assert statuses == [202, 202, 202, 507, 507]
+    elsewhere = http.post(
+        "/api/v1/documents", params={"dataset": "../x"}, content=pdf(TEXT), headers={**KEY, **PDF}
+    )
+    assert elsewhere.status_code == 404
+    assert http.get("/api/v1/documents", params={"dataset": "other"}, headers=KEY).status_code == 404
+    listed = http.get("/api/v1/documents", params={"dataset": "churches"}, headers=OTHER).json()
+    assert listed["total"] == 3 and {one["state"] for one in listed["documents"]} == {"waiting"}
+
+
+def test_without_configuration_nothing_can_be_sent(project: Project) -> None:
+    with (
+        served(application(open_engine(str(project.data)))) as address,
+        httpx.Client(base_url=address) as client,
+    ):
+        sent = client.post(
+            "/api/v1/documents", params={"dataset": "churches"}, content=pdf(TEXT), headers=PDF
+        )
+        assert sent.status_code == 401
+        assert client.get("/api/v1/documents", params={"dataset": "churches"}).status_code == 404
+
+
+def test_a_build_tells_why_a_document_is_left_out(project: Project, http: httpx.Client) -> None:
+    told = send(http, pdf(TEXT)[:900]).json()
+    build_all(project.context())
+    after = http.get(
+        "/api/v1/documents", params={"dataset": "churches", "id": told["id"]}, headers=KEY
+    ).json()
+    assert after["state"] == "refused" and "cut off" in after["why"]
+
+
+def test_the_building_side_looks_at_pages_before_a_document_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(pdf(TEXT, TEXT, TEXT))
+    assert building.inspect(tmp_path / "a.pdf", 3) == ""
+    assert "3 pages" in building.inspect(tmp_path / "a.pdf", 2)
+
+
+def test_builds_for_documents_run_one_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[list[str]] = []
+
+    def run(command: list[str], **_: object) -> None:
+        runs.append(command[3:])
+        if len(runs) == 1:
+            for _ in range(3):
+                building.build(tmp_path, "churches")
+
+    monkeypatch.setattr("subprocess.run", run)
+    threads: list[object] = []
+    monkeypatch.setattr(
+        "threading.Thread", lambda target, args, **_: threads.append((target, args)) or Started(target, args)
+    )
+    building.build(tmp_path, "churches")
+    assert runs == [["build", "churches", "--data", str(tmp_path)]] * 2, (
+        "three that come meanwhile are one more"
+    )
+    assert len(threads) == 1 and building._RUNNING == {}
+
+
+class Started:
+    """A thread that runs at once."""
+
+    def __init__(self, target: object, args: tuple[object, ...]) -> None:
+        self.start = lambda: target(*args)  # type: ignore[operator]
