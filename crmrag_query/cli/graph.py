@@ -67,12 +67,12 @@ def _tell(
 ) -> None:
     from crmrag_query.artifacts.release import Opener, open_release
     from crmrag_query.codec import to_json
-    from crmrag_query.stores.release import ReleaseStore
+    from crmrag_query.stores.opened import open_store
     from crmrag_query.stores.tools import TOOLS, StoreTools
 
     release = open_release(dataset, data, Opener.here(trust))
     with release.reading():
-        tools = StoreTools(ReleaseStore(release, language), release.manifest.dataset)
+        tools = StoreTools(open_store(release, language), release.manifest.dataset)
         found = getattr(tools, tool)(**asked)
     lines = next(one.lines for one in TOOLS if one.name == tool)
     click.echo(to_json(found) if as_json else printable("\n".join(lines(found))))
