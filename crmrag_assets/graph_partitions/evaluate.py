@@ -213,14 +213,11 @@ def verdict(found: Sequence[Measured], searched: Sequence[Mapping[str, Any]]) ->
     """In a sentence or two, whether routing by the aligner finds more than the nearest documents' votes do, and what is lost
     against a search through all."""
     by = {(one.system, one.kind): one for one in found if one.split == UNSEEN}
-    rival = max(
-        (by[system, "all"] for system, kind in by if kind == "all" and "aligner" not in system),
-        key=lambda one: one.measures["R@10"][0],
-    )
-    own = by["aligner", "all"]
-    says = []
+    own, says = by["aligner", "all"].measures, []
     for name in ("P@1", "R@10"):
-        a, b = own.measures[name], rival.measures[name]
+        others = [one for (system, kind), one in by.items() if kind == "all" and "aligner" not in system]
+        rival = max(others, key=lambda one: one.measures[name][0])
+        a, b = own[name], rival.measures[name]
         word = "more than" if a[1] > b[2] else "less than" if a[2] < b[1] else "no more and no less than"
         says.append(f"{name} {100 * a[0]:.1f}, {word} {100 * b[0]:.1f} of {rival.system}")
     whole, routed = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +25,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.communities.communities import NONE, Communities
 from crmrag_query.communities.themes import Summaries
 from crmrag_query.documents.documents import Documents
+from crmrag_query.documents.pages import Pages
 from crmrag_query.entities.named import type_nodes
 from crmrag_query.errors import BuildError, BuildHeldUp, MissingExtraError, ModelError, in_a_line
 from crmrag_query.graph.graph import Graph, TriplesIndex
@@ -35,6 +36,7 @@ from crmrag_query.retrieval.database import LONGEST, VARIABLE, comparable, searc
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.release_channels import ReleaseChannels
+from crmrag_query.stores.records import GraphEntity
 from crmrag_query.stores.release import ReleaseStore
 from crmrag_query.text import plain
 
@@ -257,6 +259,9 @@ class Rows:
     progress: Progress
     written: dict[str, int] = field(default_factory=dict)
     texts: Counter[str] = field(default_factory=Counter)  # in how many texts each word stands
+    read: Counter[tuple[str, str, str]] = field(
+        default_factory=Counter
+    )  # document, type, name of what was read
 
     def write(self) -> None:
         self.first = self._reserved("entity", self.graph.nodes)
@@ -324,6 +329,10 @@ class Rows:
         return self.release[Documents]
 
     @cached_property
+    def pages(self) -> Pages:
+        return self.release[Pages]
+
+    @cached_property
     def store(self) -> ReleaseStore:
         return ReleaseStore(self.release)
 
@@ -377,8 +386,9 @@ class Rows:
         little, rank = self.release[ReleaseChannels].little, self.release[Aggregation].pagerank
         types = _Types(self)
         own = dict(zip(self.documents.entities.tolist(), range(self.documents.count), strict=True))
-        vector = self._vectors(0, self.documents.count)
-        for node in np.flatnonzero(~self.out).tolist():
+        # The most important ones first: where a search looks at some rows only, it meets these.
+        order = np.argsort(-np.asarray(rank), kind="stable")
+        for node in order[~self.out[order]].tolist():
             told, document = self.store.told(node, None), own.get(node)
             languages = {
                 language: {"name": store.label(node), "types": types.of(node, language)}
@@ -392,36 +402,42 @@ class Rows:
                     if one != {"name": told.label, "types": list(told.types)}
                 },
             }
+            kind, home, page = self._read(told)
+            if home != told.document:
+                metadata["document"] = told.document
             words, embedding = "", None
             if document is not None:
-                words, embedding = self._searchable(self.documents.text(document)), vector(document)
+                words, embedding = self._searchable(self.documents.text(document)), self._vector(document)
                 vectors[told.category] += embedding is not None
             yield (
-                self.first + node, told.label, told.category, told.description, told.document, embedding, metadata, told.iri,
+                self.first + node, told.label, kind, told.description, page, home, embedding, metadata, told.iri,
                 self.release.id, words, told.category, float(rank[node]), told.total,
                 document is not None and bool(little[document]),
             )  # fmt: skip
+
+    def _read(self, told: GraphEntity) -> tuple[str, str, str | None]:
+        """Type, document and page of an entity as published, of what was read from a page; else its category, the entity
+        whose document tells of it, and no page."""
+        found = self.pages.of_things.get(told.iri)
+        if not found:
+            return told.category, told.document, None
+        kind, document = next(iter(told.types), told.category), self.pages.by_iri[found[0]].document
+        # Names that were cut may be alike.
+        self.read[document, kind, told.label] += 1
+        again = self.read[document, kind, told.label]
+        return kind, document if again == 1 else f"{document}#{again}", found[0]
 
     def _searchable(self, text: str) -> str:
         words = searchable(text)
         self.texts.update(set(words.split()))
         return words
 
-    def _vectors(self, start: int, stop: int) -> Callable[[int], Any]:
-        """Gives the vector of a text, documents first and passages then: the mean of its windows; None without."""
+    def _vector(self, text: int) -> Any:
+        """The vector of a text, documents first and passages then: the mean of its windows; None without."""
         if not self.release.manifest.has("faiss_index"):
-            return lambda number: None
-        dense, held = self.release[DenseIndex], dict[int, Any]()
-
-        def vector(number: int) -> Any:
-            if number not in held:
-                held.clear()
-                numbers = np.arange(number, min(number + BATCH, stop), dtype=np.int32)
-                held.update(zip(numbers.tolist(), dense.vectors(numbers), strict=True))
-            found = held[number]
-            return found if found.any() else None
-
-        return vector
+            return None
+        (found,) = self.release[DenseIndex].vectors(np.array([text], np.int32))
+        return found if found.any() else None
 
     def _relationships(self) -> Iterator[tuple[Any, ...]]:
         index, graph = self.release[TriplesIndex], self.graph
@@ -432,18 +448,19 @@ class Rows:
         labels = [plain(graph.property_label(number)) for number in range(len(iris))]
         fits = np.array([len(iri.encode()) <= LONGEST_IRI for iri in iris], bool)
         chosen = ~self.out[s] & ~self.out[o] & fits[p]
+        read = self.pages.statements
         graphs = [list(one) if any(one) else None for one in graph.graph_sets]
         more = [{"graphs": one} if one else None for one in graphs]
         for triple in np.flatnonzero(chosen).tolist():
-            prop = int(p[triple])
+            prop, near, far = int(p[triple]), int(s[triple]), int(o[triple])
+            pages = read.get((graph.iri(near), iris[prop], graph.iri(far)), ()) if read else ()
             yield (
-                self.first + int(s[triple]), self.first + int(o[triple]), labels[prop], more[int(graph.triple_graph[triple])],
-                iris[prop], self.release.id, int(source[triple]), int(target[triple]),
+                self.first + near, self.first + far, labels[prop], float(max(1, len(pages))), next(iter(pages), None),
+                more[int(graph.triple_graph[triple])], iris[prop], self.release.id, int(source[triple]), int(target[triple]),
             )  # fmt: skip
 
     def _passages(self) -> Iterator[tuple[Any, ...]]:
         documents, count = self.documents, self.documents.count
-        vector = self._vectors(count, len(documents.texts))
         for number in range(documents.passages.num_rows):
             one = documents.passage(number)
             home = documents.entity(one.document)
@@ -452,7 +469,7 @@ class Rows:
             told = self.store.told_passage(number, None)
             yield (
                 self.first + one.entity, self.first + home, told.label, told.text, one.start, one.end,
-                self._searchable(one.text), vector(count + number), self.release.id,
+                self._searchable(one.text), self._vector(count + number), self.release.id,
             )  # fmt: skip
 
     def _communities(self) -> Iterator[tuple[Any, ...]]:
@@ -650,12 +667,13 @@ class _Types:
 
 _EMBEDDED = {"search_embedding": "vector"}
 ENTITY: Final = {
-    "entity_id": "int8", "name": "text", "entity_type": "text", "description": "text", "document_id": "text", **_EMBEDDED,
-    "metadata": "jsonb", "iri": "text", "release": "text", "search_text": "text", "category": "text", "importance": "float4",
-    "degree": "int4", "minor": "bool",
+    "entity_id": "int8", "name": "text", "entity_type": "text", "description": "text", "source_page_id": "text",
+    "document_id": "text", **_EMBEDDED, "metadata": "jsonb", "iri": "text", "release": "text",
+    "search_text": "text", "category": "text", "importance": "float4", "degree": "int4", "minor": "bool",
 }  # fmt: skip
 RELATIONSHIP: Final = {
-    "source_entity_id": "int8", "target_entity_id": "int8", "relationship_type": "text", "metadata": "jsonb", "iri": "text",
+    "source_entity_id": "int8", "target_entity_id": "int8", "relationship_type": "text", "weight": "float4",
+    "source_page_id": "text", "metadata": "jsonb", "iri": "text",
     "release": "text", "source_place": "int4", "target_place": "int4",
 }  # fmt: skip
 PASSAGE: Final = {

@@ -15,7 +15,7 @@ CREATE TABLE graph.releases (
 CREATE UNIQUE INDEX releases_current ON graph.releases (dataset) WHERE current;
 
 -- `search_text`: the folded words of the entity's document, "" where it has none of its own. `document_id`: the IRI of the entity
--- whose document tells of it. `importance`: PageRank; `degree`: triples that join it with others; `minor`: a mere name or text.
+-- whose document tells of it; of what was read from a page the document of that, as published, and `entity_type` its type there. `importance`: PageRank; `degree`: triples that join it with others; `minor`: a mere name or text.
 -- Numbers are of 64 bits: each release takes new ones.
 CREATE TABLE graph.entities (
     entity_id BIGSERIAL PRIMARY KEY,
@@ -40,7 +40,7 @@ CREATE UNIQUE INDEX entities_iri ON graph.entities (release, iri);
 CREATE UNIQUE INDEX entities_read ON graph.entities (release, document_id, entity_type, name) WHERE source_page_id IS NOT NULL;
 CREATE INDEX entities_category ON graph.entities (release, category);
 
--- A triple: `iri` is its property, `relationship_type` the label of that. `source_place`: its place among the triples of its
+-- A triple: `weight` is the number of pages that it was read from, 1 where it was not; `iri` is its property, `relationship_type` the label of that. `source_place`: its place among the triples of its
 -- source and property, those to the most important targets first; `target_place` likewise, seen from its target.
 CREATE TABLE graph.relationships (
     relationship_id BIGSERIAL PRIMARY KEY,

@@ -18,6 +18,7 @@ BUILD_COMMANDS = (
     "embed",
     "estimate",
     "notify",
+    "pages",
     "partitions",
     "postgres",
     "releases",

@@ -69,17 +69,17 @@ Measure = Literal["cosine", "pagerank", "interaction"]
 class Walk(Record):
     """How the channel `walker` goes through the entity graph.
 
-    `by`: `fusion` (all that is stitched, by several `rankings`, fused) or `steps` (from the landings to the neighbours that
-    late interaction finds nearest: the published walk); `rankings`: by the `cosine` of windows, by personalised `pagerank`
-    from the landings, by late `interaction`; `parts`: graph partitions that are stitched together; `landings`: documents of
-    them that it begins at; `documents`: most that are stitched where there are no partitions. Of `steps` alone: `beam`:
-    documents that it goes on from, `steps` at most, until one is as near as `stop`.
+    `by`: `steps` (from the landings to the neighbours that late interaction finds nearest: the published walk) or `fusion`
+    (all that is stitched, by several `rankings`, fused); `parts`: graph partitions that are stitched together; `landings`:
+    documents of them that it begins at; `documents`: most that are stitched where there are no partitions. Of `steps` alone:
+    `beam`: documents that it goes on from, `steps` at most, until one is as near as `stop`. Of `fusion` alone: `rankings`, by
+    the `cosine` of windows, by personalised `pagerank` from the landings, by late `interaction`.
     """
 
-    by: Literal["fusion", "steps"] = "fusion"
+    by: Literal["steps", "fusion"] = "steps"
     rankings: tuple[Measure, ...] = get_args(Measure)
     parts: Annotated[int, Field(ge=1, le=50)] = 3
-    landings: Annotated[int, Field(ge=1, le=100)] = 10
+    landings: Annotated[int, Field(ge=1, le=100)] = 3
     documents: Annotated[int, Field(ge=10, le=20_000)] = 600
     beam: Annotated[int, Field(ge=1, le=100)] = 3
     steps: Annotated[int, Field(ge=1, le=20)] = 3

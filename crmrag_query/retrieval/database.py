@@ -38,9 +38,11 @@ SESSION: Final = f"-c default_transaction_read_only=on -c statement_timeout={SEC
 """The last, as the planner overrates the costs of an index of vectors: where one can order, nothing else does."""
 EXACT = 10_000  # vectors up to which all are compared
 EF = 1000  # vectors that the index looks at (hnsw.ef_search): the most that pgvector allows, for its recall
-POSTINGS = 4000  # rows that are looked at for a query's words, the rarest words first
+POSTINGS = (
+    2000  # rows that are looked at for a query's words, the rarest words and the most important rows first
+)
 RANKED = 300  # of these, the rows that are ranked
-NAMES = 500  # names that are compared
+NAMES = 300  # names that are compared, the most important first
 ALIKE = 0.4  # likeness from which a name counts; ours
 LONGEST = 100_000  # characters of folded words that are searched of a text: PostgreSQL refuses more than 1 MB
 Floats = npt.NDArray[np.float32]
@@ -115,8 +117,8 @@ Word = tuple[str, int, float]
 _DENSE: Final = """
 SELECT t.{key}, {home}, 1 - (t.search_embedding <=> %(vector)s::vector) FROM {source}
 AND t.search_embedding IS NOT NULL ORDER BY (t.search_embedding <=> %(vector)s::vector){exact} LIMIT %(limit)s"""
-_MATCHED: Final = """SELECT t.{key} AS number, {home} AS home, {importance} AS importance, %(weight{at})s::real AS weight
-  FROM {source} AND t.search_tsv @@ plainto_tsquery('simple', %(word{at})s)"""
+_MATCHED: Final = """(SELECT t.{key} AS number, {home} AS home, {importance} AS importance, %(weight{at})s::real AS weight
+  FROM {source} AND t.search_tsv @@ plainto_tsquery('simple', %(word{at})s) LIMIT %(postings)s)"""
 _RANKED: Final = """
 WITH matched AS (
   SELECT number, home, importance FROM ({matched}) AS hits
@@ -277,7 +279,7 @@ class Database:
         }
         given |= {"words": [one[0] for one in asked], "weights": [one[2] for one in asked]}
         sparse, length = self.release.method.sparse, self.told["length"][table.name]
-        given |= {"k1": sparse.k1, "b": sparse.b, "length": length}
+        given |= {"k1": sparse.k1, "b": sparse.b, "length": length, "postings": POSTINGS}
         query = _RANKED.format(matched=matched, name=table.name, key=table.key)
         return [
             Row(*row)

@@ -265,12 +265,13 @@ def _answering(setup: Setup, config: SparqlConfig) -> Callable[[dict[str, Any]],
     graph = Graph.open(Path(setup.folder) / "graph")
     place = StorePlace(Path(setup.stores), config.stores, config.in_memory_triples)
     store = open_store(graph, setup.release, place)
+    graphs = graph.named_graphs  # read before no file can be opened any more
     for form in ("ASK {}", "SELECT (STR(?x) AS ?s) FROM <urn:g> { ?x a [] }", "CONSTRUCT WHERE { ?s a ?o }"):
         evaluate(store, check_query(form, config, frozenset({"urn:g"})), 1, 1000)
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
         try:
-            query = check_query(request["query"], config, graph.named_graphs)
+            query = check_query(request["query"], config, graphs)
             return {"result": evaluate(store, query, request["limit"], config.result_characters)}
         except CrmRagError as error:
             return {"error": _problem(error)}

@@ -66,7 +66,8 @@ FROM unnest(%(ids)s::bigint[]) AS c(community_id) CROSS JOIN LATERAL (
 
 @dataclass(frozen=True, slots=True)
 class _Entity:
-    """A row of entities; ``metadata``: its types, and names and types in other languages."""
+    """A row of entities; ``metadata``: its types, names and types in other languages, and of what was read from a page the
+    entity whose document tells of it."""
 
     id: int
     iri: str
@@ -249,7 +250,7 @@ class PostgresStore:
         own = row.metadata.get("languages", {}).get(self.language, {})
         return GraphEntity(
             row.iri, self._label(row), row.category, tuple(own.get("types", row.metadata["types"])), row.description,
-            row.document, similarity, row.degree,
+            row.metadata.get("document", row.document), similarity, row.degree,
         )  # fmt: skip
 
     def _triple(

@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from crmrag_query.config import sources
 from crmrag_query.config.datasets import DatasetConfig
+from crmrag_query.config.extraction import ExtractionPart
 from crmrag_query.config.loading import (
     CategoriesPart,
     Constants,
@@ -37,6 +38,7 @@ from tools.reference.comments import Comments, Keys, read_comments
 from tools.reference.text import cell, code, notes, summary, table, value
 
 PARTS: dict[str, type[BaseModel]] = {
+    "extraction.yaml": ExtractionPart,
     "service.yaml": ServiceConfig,
     "operations.yaml": Operations,
     "method.yaml": Constants,

@@ -25,8 +25,10 @@ from crmrag_query.errors import BuildError, BuildHeldUp
 from crmrag_query.retrieval.database import VARIABLE
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.stores.postgres import PostgresStore
+from crmrag_query.stores.release import ReleaseStore
 from tests.support.builds import BASE, Project, build_all, make_project, turtle
 from tests.support.postgres import connect, own_database
+from tests.support.regulation import build_regulation
 from tests.support.shared import made_once
 
 PUBLISHED = {
@@ -331,6 +333,39 @@ def test_rows_that_others_add_are_folded_by_the_server_where_it_can(connection: 
     found = "SELECT name FROM graph.entities WHERE search_tsv @@ plainto_tsquery('simple', %s)"
     folds = rows(connection, "SELECT FROM pg_extension WHERE extname = 'unaccent'")
     assert rows(connection, found, "rad uradu" if folds else "řád") == [("Řád úřadu",)]
+
+
+def test_what_was_read_from_pages_has_its_page_and_document_and_the_published_key(
+    connection: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    import psycopg
+
+    release = open_release("churches", made_once(tmp_path_factory, "regulation", build_regulation) / "data")
+    postgres.publish(connection, release)
+    read = "SELECT name, entity_type, source_page_id, document_id FROM graph.entities WHERE source_page_id IS NOT NULL"
+    found = {(name, kind, page[-5:]) for name, kind, page, _ in rows(connection, read)}
+    assert {("12/1987", "_p001"), ("Řehoř Žďárský", "_p002"), ("3/1961", "_p003")} <= {
+        (name, page) for name, _, page in found
+    }
+    assert len({kind for _, kind, _ in found}) >= 5
+    ((documents, curated),) = rows(
+        connection,
+        """SELECT count(DISTINCT document_id) FILTER (WHERE source_page_id IS NOT NULL),
+          count(*) FILTER (WHERE source_page_id IS NULL AND name LIKE 'Codex%') FROM graph.entities""",
+    )
+    assert (documents, curated) == (1, 1)
+    edges = "SELECT count(*) FROM graph.relationships WHERE source_page_id IS NOT NULL AND weight >= 1"
+    assert rows(connection, edges)[0][0] >= 4
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        connection.execute(
+            """INSERT INTO graph.entities (name, entity_type, document_id, source_page_id, iri, release, category)
+            SELECT name, entity_type, document_id, source_page_id, 'urn:again', release, category FROM graph.entities
+            WHERE source_page_id IS NOT NULL LIMIT 1"""
+        )
+    here, there = PostgresStore(release), ReleaseStore(release)
+    for (iri,) in rows(connection, "SELECT iri FROM graph.entities WHERE source_page_id IS NOT NULL"):
+        assert here.entity(iri) == there.entity(iri)
+        assert here.neighbourhood(iri, 2, 40) == there.neighbourhood(iri, 2, 40)
 
 
 @pytest.fixture

@@ -151,19 +151,19 @@ def test_a_release_without_token_vectors_says_how_they_are_made(sample: Release,
         _ = release[TokenVectors]
 
 
-def test_the_published_walk_is_a_mode_by_configuration(sample: Release, tmp_path: Path) -> None:
+def test_another_walk_is_a_mode_by_configuration(sample: Release, tmp_path: Path) -> None:
     text = (
-        "modes:\n  published: {title: {en: As published}, channels: [walker], plans: never, "
-        "walk: {by: steps, landings: 3, beam: 3, steps: 3, stop: 0.9}}\n"
+        "modes:\n  fused: {title: {en: Fused}, channels: [walker], plans: never, "
+        "walk: {by: fusion, landings: 5, rankings: [pagerank, interaction]}}\n"
     )
     (tmp_path / "modes.yaml").write_text(text, encoding="utf-8")
     release = replace(sample, opener=Opener(tmp_path))
-    told = answer_of(stream(release, QUESTIONS[0], Ask(mode=find_mode(release, "published"))))
+    told = answer_of(stream(release, QUESTIONS[0], Ask(mode=find_mode(release, "fused"))))
     query = replace(
-        prepare(release, QUESTIONS[0]).understood.queries[0], walk=find_mode(release, "published").walk
+        prepare(release, QUESTIONS[0]).understood.queries[0], walk=find_mode(release, "fused").walk
     )
     walked = release[Walker].walk(query)
-    assert told.mode == "published" and told.sources and len(walked.landings) == 3
+    assert told.mode == "fused" and told.sources and len(walked.landings) == 5
 
 
 def test_the_most_telling_tokens_of_a_documents_beginning_count_whole(sample: Release) -> None:
