@@ -50,6 +50,17 @@ def test_a_citation_lights_its_source_and_opens_it(page: Page, asked: Asked, axe
     axe()
 
 
+def test_the_modes_are_asked_for_once_for_all_answers(page: Page, asked: Asked) -> None:
+    requests: list[str] = []
+    page.on("request", lambda one: requests.append(one.url))
+    asked(SAINTS)
+    page.get_by_role("combobox", name="Your next question").fill("Any more?")
+    page.keyboard.press("Enter")
+    expect(page.locator(".turn")).to_have_count(2)
+    answered(page)
+    assert len([url for url in requests if "/api/v1/modes" in url]) == 1
+
+
 @pytest.mark.slow
 def test_why_a_statement_is_here_is_told(page: Page, asked: Asked, axe: Axe) -> None:
     asked(SAINTS)
