@@ -9,6 +9,13 @@ the context; F1 of the set that answers, for questions that ask for one; tokens 
 percentile of the milliseconds of a whole answer, every question asked once before. Questions within a conversation are
 measured but for their time. Writes NAME.md, and NAME.json with a line a question and mode, from which the tables can be
 computed again.
+
+    python benchmarks/modes.py --scripted SET=RELEASE:QUESTIONS.json … --out benchmarks/results/modes_scripted.md
+
+asks in the modes `graph` and `agent` alone, with a stand-in for a model that writes the query that is kept with each
+question (`gold_sparql`), as a call of a tool in `agent`: what these modes make of a query that is right, and nothing of how
+good models are. Told are the share of questions whose query was run, F1 of the things in the rows, or in the exact set of a
+question that is read as a plan, against the gold, and times.
 """
 
 from __future__ import annotations
@@ -25,11 +32,13 @@ from pathlib import Path
 import numpy as np
 
 from crmrag_query.answers.ask import Ask, stream
+from crmrag_query.answers.records import answer_of
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.errors import CrmRagError
+from crmrag_query.errors import CrmRagError, ModelError
 from crmrag_query.evaluation.evaluate import PIPELINE, Plan, evaluate_file
 from crmrag_query.evaluation.questions import GoldQuestion, read_questions
 from crmrag_query.evaluation.report import number, table
+from crmrag_query.llm.model import Message, Reply, Request, ToolCall
 from crmrag_query.retrieval.modes import find_mode, lacking, modes_of
 from crmrag_query.retrieval.release_channels import Calibration
 
@@ -75,6 +84,50 @@ def times(release: Release, questions: Iterable[GoldQuestion], mode: str) -> Ite
             yield one.id, 1000 * (time.perf_counter() - start)
 
 
+@dataclass(frozen=True)
+class Scripted:
+    """Writes ``query``, calls the tool `sparql` with it, cites what it gave, and does nothing else."""
+
+    query: str
+    name: str = "scripted"
+
+    def complete(self, messages: Sequence[Message]) -> Iterator[str]:
+        raise ModelError("It writes no answers.")
+
+    def whole(self, request: Request) -> Reply:
+        if request.tools and all("tool_call_id" not in message for message in request.messages):
+            call: ToolCall = {
+                "id": "1",
+                "type": "function",
+                "function": {"name": "sparql", "arguments": json.dumps({"query": self.query})},
+            }
+            return Reply("", (call,))
+        if request.tools:
+            return Reply("It is as the query gives [1].")
+        return Reply(json.dumps({"query": self.query, "cannot": ""}))
+
+
+def scripted(name: str, release: Release, questions: Path) -> Iterator[tuple[object, ...]]:
+    """By mode: questions with a query and a gold set, the share that was run, mean F1, median and 95th percentile of ms."""
+    asked = [one for one in json.loads(questions.read_text(encoding="utf-8")) if one.get("gold_sparql")]
+    asked = [one for one in asked if one["gold_iris"] and one["answer_form"] == "iris" and not one["history"]]
+    for mode in ("graph", "agent"):
+        scores, took, run = list[float](), list[float](), 0
+        for one in asked:
+            start = time.perf_counter()
+            how = Ask(Scripted(one["gold_sparql"]), mode=find_mode(release, mode), dataset=name)
+            answer = answer_of(stream(release, one["question"], how))
+            took.append(1000 * (time.perf_counter() - start))
+            rows = [source for source in answer.sources if source.kind in ("row", "tool")]
+            found, gold = {each.iri for source in rows for each in source.entities}, set(one["gold_iris"])
+            run += any(source.entities for source in rows)
+            if answer.exhaustive and answer.set is not None:
+                found |= {member.iri for member in answer.set.members}
+            scores.append(2 * len(found & gold) / (len(found) + len(gold)))
+        spread = [f"{np.percentile(took, share):.0f}" for share in (50, 95)]
+        yield name, mode, len(asked), number(run / len(asked)), number(float(np.mean(scores))), *spread
+
+
 def row(mode: str, found: Sequence[Line]) -> tuple[object, ...]:
     def mean(of: Callable[[Line], float | None]) -> str:
         values = [value for one in found if (value := of(one)) is not None]
@@ -110,8 +163,21 @@ def main() -> None:
     parser.add_argument("sets", nargs="+", metavar="SET=RELEASE:QUESTIONS.json")
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--modes", nargs="*", default=[])
+    parser.add_argument("--scripted", action="store_true")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
+    if given.scripted:
+        rows = []
+        for text in given.sets:
+            place, _, questions = text.partition("=")[2].rpartition(":")
+            rows += scripted(text.partition("=")[0], open_release(place, given.data), Path(questions))
+        told = table(("data set", "mode", "questions", "query was run", "F1", "p50 ms", "p95 ms"), rows)
+        head = (
+            "# Modes in which a model gathers, with a stand-in\n\n"
+            "Made by `python benchmarks/modes.py --scripted`: the head of that file says what it is."
+        )
+        given.out.write_text(f"{head}\n\n{told}\n", encoding="utf-8")
+        return
     found: list[Line] = []
     about = []
     for text in given.sets:

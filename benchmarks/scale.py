@@ -1,10 +1,13 @@
 """What a build costs: seconds of each artifact, peak memory, disk, and floors measured in the same run.
 
-    python benchmarks/scale.py (FILE | --entities N) [--model hash] [--data FOLDER] [--out RESULT] [--against RESULT]
+    python benchmarks/scale.py (FILE | --entities N) [--model hash] [--data FOLDER] [--communities] [--out RESULT]
+        [--against RESULT]
 
 FILE is N-Triples, plain or .zst; --entities has `generate.py` make a museum of that size. The build is `crmrag build` in a
 process of its own, with the hashing stand-in as encoder unless another is named; "without encoder" leaves out the artifacts
 that an encoder makes (ENCODING). Floors: parsing the decompressed bytes with pyoxigraph, and one pass over their lines.
+--communities builds without communities, then adds them to what is built: `with_communities` tells what that takes, and how
+many times the seconds and the memory of a build without them a build with them takes (the seconds of both, the larger peak).
 --against prints how much more or less each figure is than in a result of before, as ratios to the parse, which machines
 share: a report, not a verdict.
 """
@@ -52,13 +55,14 @@ def floors(file: Path) -> dict[str, float]:
     return {"triples_read": triples, "parse": round(parse, 2), "lines": round(time.perf_counter() - start, 2)}
 
 
-def build(file: Path, folder: Path, model: str) -> dict[str, Any]:
+def build(file: Path, folder: Path, model: str, communities: bool = True) -> dict[str, Any]:
     """Build the file in a new process: seconds, the largest process' resident memory, costs of each artifact, counts."""
     config = folder / "config"
     config.mkdir(parents=True, exist_ok=True)
     (config / "datasets.yaml").write_text(
         f"datasets:\n  measured:\n    title: Measured\n    rdf: ['{file.resolve()}']\n"
-        f"    embedding: {{model: '{model}'}}\n    write_markdown: false\n",
+        f"    embedding: {{model: '{model}'}}\n    write_markdown: false\n"
+        f"    communities: {str(communities).lower()}\n",
         encoding="utf-8",
     )
     command = [sys.executable, "-c", LAUNCH, "build", "measured", "--quiet", "--data", str(folder / "data")]
@@ -82,6 +86,20 @@ def build(file: Path, folder: Path, model: str) -> dict[str, Any]:
         "counts": manifest["counts"],
         "release_mib": sum(file["bytes"] for file in manifest["files"]) >> 20,
         "data_folder_mib": sum(path.stat().st_size for path in _distinct(folder / "data")) >> 20,
+    }
+
+
+def added(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """What communities take in a build that has all else, and their share of a whole build."""
+    peaks = [max(one["peak_mib"], one["peak_mib_of_workers"]) for one in (before, after)]
+    return {
+        "wall": after["wall"],
+        "processor": after["processor"],
+        "peak_mib": peaks[1],
+        "artifacts": {name: cost for name, cost in after["artifacts"].items() if cost["seconds"]},
+        "processor_ratio": round((before["processor"] + after["processor"]) / before["processor"], 3),
+        "seconds_ratio": round((before["wall"] + after["wall"]) / before["wall"], 3),
+        "peak_ratio": round(max(peaks) / peaks[0], 3),
     }
 
 
@@ -160,6 +178,7 @@ def main() -> None:
         "--data", type=Path, help="folder for the build, kept; a temporary one where none is given"
     )
     parser.add_argument("--model", default="hash")
+    parser.add_argument("--communities", action="store_true")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--against", type=Path)
     arguments = parser.parse_args()
@@ -168,7 +187,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         file = arguments.file or generated(arguments.entities, Path(name))
         result: dict[str, Any] = {"file": file.name, "machine": machine(), "floors": floors(file)}
-        result |= build(file, arguments.data or Path(name), arguments.model)
+        folder = arguments.data or Path(name)
+        result |= build(file, folder, arguments.model, not arguments.communities)
+        if arguments.communities:
+            result["with_communities"] = added(result, build(file, folder, arguments.model))
     result["ratio_to_parse"] = round(result["without_encoder"] / result["floors"]["parse"], 1)
     if arguments.out:
         arguments.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

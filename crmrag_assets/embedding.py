@@ -29,6 +29,7 @@ from crmrag_assets.launch import (
     WITH_VECTORS,
     BuildResult,
     faults_told,
+    log_found,
     make_layers,
     run_tags,
     told_to_dagster,
@@ -227,10 +228,7 @@ def embed_vectors(context: dg.OpExecutionContext, config: EmbedConfig, build: Bu
     request = EmbedRequest(config.dataset, build, config.now, context.run_id)
     with told_to_dagster(context, build):
         result = run_embed(request, context.instance, LineReporter(context.log.info))
-    for remark in result.remarks:
-        context.log.info(remark)
-    for warning in result.warnings:
-        context.log.warning(warning)
+    log_found(context, result.remarks, result.warnings)
     told: dict[str, Any] = {
         "release": result.release,
         "vectors": f"{result.share} %",

@@ -3,7 +3,7 @@ latter by the job ``build``. Beside it stands the job ``evaluate``."""
 
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -397,6 +397,14 @@ class BuildConfig(dg.Config):
     wait: bool = Field(False, description="Publish nothing before every document has its vectors.")
 
 
+def log_found(context: dg.OpExecutionContext, remarks: Iterable[str], warnings: Iterable[str]) -> None:
+    """What a build or an encoding has to say, in the log of its run."""
+    for remark in remarks:
+        context.log.info(remark)
+    for warning in warnings:
+        context.log.warning(warning)
+
+
 UNCHOSEN = "Choose one as the partition in the launchpad, or several under Partitions, Launch backfill."
 
 
@@ -417,10 +425,7 @@ def build_layers(context: dg.OpExecutionContext, config: BuildConfig, build: Bui
     )
     with told_to_dagster(context, build):
         result = run_build(request, context.instance, LineReporter(context.log.info))
-    for remark in result.remarks:
-        context.log.info(remark)
-    for warning in result.warnings:
-        context.log.warning(warning)
+    log_found(context, result.remarks, result.warnings)
     opened = build.opened(result.dataset)
     context.add_output_metadata(
         {

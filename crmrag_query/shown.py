@@ -14,7 +14,7 @@ from pydantic import ConfigDict
 
 from crmrag_query.codec import to_json, to_plain
 from crmrag_query.errors import MissingExtraError
-from crmrag_query.text import printable
+from crmrag_query.text import amount, printable
 
 if TYPE_CHECKING:
     import pandas
@@ -134,7 +134,7 @@ class Shown:
 
     def __repr__(self) -> str:
         first = next(iter(self.head().splitlines()), "")
-        return f"<{type(self).__name__}: {_cut(printable(first))} ({len(self.rows())} rows)>"
+        return f"<{type(self).__name__}: {_cut(printable(first))} ({amount(len(self.rows()), 'row')})>"
 
     def __str__(self) -> str:
         return "\n".join(self._lines())

@@ -132,6 +132,11 @@ def shorten(text: str, characters: int) -> str:
 _SENTENCE_END = re.compile("[.!?…;·。！？][\"')\\]»”’]*\\s+|[。！？]")
 
 
+def amount(number: int, noun: str, several: str = "") -> str:
+    """How many of something, in English: "1 entity", "1,200 entities"."""
+    return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
+
+
 def sentence_starts(text: str) -> list[int]:
     """Where sentences after the first begin, ascending. A point that ends an abbreviation counts where a capital or a number
     follows it: this is for cutting long texts, where one cut more does little harm."""

@@ -6,6 +6,7 @@ FastAPI makes the spans of requests. Programs that use the client see the stages
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -16,6 +17,14 @@ try:
     _TRACER: Any = trace.get_tracer("crmrag")
 except ModuleNotFoundError:
     _TRACER = None
+
+
+QUESTIONS = "CRMRAG_TRACE_QUESTIONS"
+
+
+def tells_questions() -> bool:
+    """Whether questions, which may be personal, shall stand in traces: where the environment says so."""
+    return bool(os.environ.get(QUESTIONS))
 
 
 class _Untraced:

@@ -20,6 +20,7 @@ from crmrag_assets.cli.options import (
     use_threads,
     write_line,
 )
+from crmrag_query.text import amount
 
 if TYPE_CHECKING:
     from crmrag_assets.steps.estimate import Estimate
@@ -140,10 +141,15 @@ def estimate(
     from crmrag_assets.build.context import open_context
     from crmrag_assets.steps.estimate import estimate as forecast
     from crmrag_assets.steps.indexes import litellm_price
+    from crmrag_assets.steps.pages import readings_foreseen
 
     prices = litellm_price if price is None else lambda model: price / 1e6
-    found = forecast(open_context(dataset, data, config, threads), prices)
+    opened = open_context(dataset, data, config, threads)
+    found = forecast(opened, prices)
     click.echo(json.dumps(asdict(found), indent=2) if as_json else estimate_text(found))
+    if not as_json:
+        for told in readings_foreseen(opened):
+            click.echo(f"  pages      {told}")
 
 
 def estimate_text(found: Estimate) -> str:
@@ -151,7 +157,7 @@ def estimate_text(found: Estimate) -> str:
     from crmrag_assets.build.reporting import duration
 
     lines = [
-        f"{found.dataset}: {found.entities:,} entities, {found.triples:,} triples",
+        f"{found.dataset}: {amount(found.entities, 'entity', 'entities')}, {amount(found.triples, 'triple')}",
         f"  documents  about {found.documents:,} in {found.windows:,} windows",
         f"  tokens     about {found.tokens:,} for {found.model}",
         f"  time       about {duration(found.seconds)} on this machine",
@@ -180,7 +186,7 @@ def _again_lines(found: Estimate) -> list[str]:
     price = f", ${again.price:,.2f}" if again.price is not None else ""
     return [
         "That is a first build. Since the last one "
-        f"{again.changed:,} entities changed, {again.added:,} came and {again.removed:,} went:",
+        f"{amount(again.changed, 'entity', 'entities')} changed, {again.added:,} came and {again.removed:,} went:",
         f"  encoded    about {again.documents:,} documents again, {again.tokens:,} tokens{price}; all else is kept",
         f"  time       about {duration(again.seconds)}, all artifacts made from the new triples",
     ]

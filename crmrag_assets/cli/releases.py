@@ -20,6 +20,7 @@ from crmrag_query.artifacts.places import (
 from crmrag_query.artifacts.signature import make_key, sign_release
 from crmrag_query.artifacts.verify import check_files, read_provenance
 from crmrag_query.errors import ReleaseError
+from crmrag_query.text import amount
 
 
 @click.group()
@@ -105,7 +106,12 @@ def _lines(name: str, data: Path) -> list[str]:
     for release in release_ids(data, name):
         manifest, made = read_manifest(folder / release), read_provenance(folder / release) or {}
         size = size_text(sum(entry.bytes for entry in manifest.files))
-        counts = f"{manifest.counts.get('entities', 0):,} entities, {manifest.counts.get('documents', 0):,} documents"
+        counts = ", ".join(
+            (
+                amount(manifest.counts.get("entities", 0), "entity", "entities"),
+                amount(manifest.counts.get("documents", 0), "document"),
+            )
+        )
         counts += f", {manifest.share:.0%} of them with vectors" if manifest.share < 1 else ""
         lines.append(
             f"{name}  {release}  {made.get('built', ''):<20}  {size:>9}  {counts}  {marks.get(release, '')}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from crmrag_assets.cli.options import config_option, data_option
+from crmrag_query.text import amount
 
 if TYPE_CHECKING:
     from crmrag_assets.quality.shapes.validate import ShapesReport
@@ -68,13 +69,13 @@ def shacl(
 def report_lines(dataset: str, report: ShapesReport, examples: int) -> Iterator[str]:
     """The report for reading: counts by shape, then cases by shape."""
     yield (
-        f"{dataset}: {report.entities:,} entities with {report.statements:,} statements, held against "
-        f"{len(report.shapes)} shapes"
+        f"{dataset}: {amount(report.entities, 'entity', 'entities')} with {amount(report.statements, 'statement')}, "
+        f"held against {len(report.shapes)} shapes"
     )
     if not report.broken:
         yield "All shapes hold."
         return
-    yield f"{report.violating:,} entities break a shape."
+    yield f"{amount(report.violating, 'entity breaks', 'entities break')} a shape."
     yield ""
     for (shape, grade), count in report.counts.items():
         yield f"  {grade.lower():<9}  {count:>6,}  {shape}"

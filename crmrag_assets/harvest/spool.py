@@ -223,11 +223,13 @@ class Codes(dict[str, int]):
 
 
 class SpoolWriter:
-    """Takes triples and writes them batch by batch, one while the next is taken; memory is bounded by two batches."""
+    """Takes triples and writes them batch by batch, one while the next is taken; memory is bounded by two batches.
+    ``graph``: that of triples without one."""
 
     def __init__(self, folder: Path, tally: Tally) -> None:
         self.rows = 0
         self.longest = 0  # bytes of an object
+        self.graph = ""
         self.skolemiser = Skolemiser()
         self._folder = folder
         self._tally = tally
@@ -255,7 +257,11 @@ class SpoolWriter:
             apart.append(ox.Quad(s, p, o) if isinstance(g, ox.BlankNode) else quad)
         if len(frame):
             self.longest = max(self.longest, cast(int, frame["o"].str.len_bytes().max()))
-        self._waiting += [part for part in (columns, frame) if len(part)]
+        parts = [part for part in (columns, frame) if len(part)]
+        if self.graph:
+            named = pl.when(pl.col("g") == "").then(pl.lit(self.graph)).otherwise(pl.col("g"))
+            parts = [part.with_columns(named.cast(part.schema["g"]).alias("g")) for part in parts]
+        self._waiting += parts
         if sum(map(len, self._waiting)) >= ROWS:
             self._flush()
         return apart

@@ -22,6 +22,7 @@ from crmrag_assets.quality.finding import SHOWN, made_anew, named_release, perce
 from crmrag_query.config.loading import Method
 from crmrag_query.graph.arrays import FLAG_ENTITY, Ints
 from crmrag_query.graph.graph import Graph
+from crmrag_query.text import amount
 from crmrag_query.verify.check import Finding, Row
 
 COLUMNS = ["s", "p", "o", "kind", "datatype", "lang"]
@@ -75,9 +76,9 @@ def has_entities(context: BuildContext) -> Finding:
     known, count = int((entity & (graph.category_of_node != 0)).sum()), int(entity.sum())
     holds = bool(known or (count and not context.config.crm))
     if holds:
-        says = f"{count:,} entities, {known:,} of them of a Fundamental Category."
+        says = f"{amount(count, 'entity', 'entities')}, {known:,} of them of a Fundamental Category."
     elif count:
-        says = f"None of the {count:,} entities has a class of a Fundamental Category."
+        says = f"None of the {amount(count, 'entity', 'entities')} has a class of a Fundamental Category."
     else:
         says = "The graph holds no entity."
     remedy = (
@@ -96,9 +97,9 @@ def not_much_is_gone(context: BuildContext) -> Finding:
     current = None if context.sample else named_release(context)
     before = int(current.manifest.counts.get("entities", 0)) if current else 0
     fall = max(before - now, 0) / before if before else 0.0
-    says = f"{now:,} entities; there is no current release to compare with."
+    says = f"{amount(now, 'entity', 'entities')}; there is no current release to compare with."
     if current is not None:
-        says = f"{now:,} entities; the current release {current.id} has {before:,}."
+        says = f"{amount(now, 'entity', 'entities')}; the current release {current.id} has {before:,}."
     remedy = (
         "Did an export break off, or was a file left out? Give the whole source, and build again. If it is meant so, let "
         f"`checks: {{entities_fall: 1}}` stand in method.yaml for one build: crmrag build {context.name}."

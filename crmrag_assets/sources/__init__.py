@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -10,6 +11,7 @@ from crmrag_assets.build.locks import Turns
 from crmrag_assets.harvest.source import Discovery, Source
 from crmrag_assets.sources.kinds import Opening, kind_of
 from crmrag_assets.sources.several import Part, several
+from crmrag_assets.sources.spooled import FileSource
 from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import Method, load_method
 from crmrag_query.config.sources import SourceEntry
@@ -41,7 +43,8 @@ def source_for(
     def opened(one: SourceEntry, work: Path) -> Source:
         own = turns.get(one.config.server())
         opening = Opening(chosen, rooted.paths_of(one), rooted.root, work, refreshed, own, made)
-        return kind_of(one.kind).open(one.config, opening)
+        source = kind_of(one.kind).open(one.config, opening)
+        return replace(source, by_file=True) if one.by_file and isinstance(source, FileSource) else source
 
     entries = rooted.sources
     if len(entries) == 1 and not entries[0].graph:

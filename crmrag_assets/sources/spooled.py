@@ -18,6 +18,7 @@ from crmrag_assets.harvest.spool import ROWS, SpoolWriter, read_buckets, read_co
 from crmrag_assets.harvest.triples import distinct_sorted
 from crmrag_query.artifacts.files import BUCKETS, sha256_file
 from crmrag_query.config.loading import Method
+from crmrag_query.config.sources import graph_of_file
 from crmrag_query.errors import SourceError
 from crmrag_query.syntax import RDF_TYPE
 
@@ -44,12 +45,14 @@ class Survey:
 class FileSource(ABC):
     """A source of files, of which a subclass knows how each is read.
 
-    ``files``: what is read; ``root``: what their names are shown relative to.
+    ``files``: what is read; ``root``: what their names are shown relative to; ``by_file``: whether triples without a graph
+    are in that of their file.
     """
 
     files: tuple[Path, ...]
     method: Method
     root: Path = Path()
+    by_file: bool = field(default=False, kw_only=True)
 
     @abstractmethod
     def format_of(self, path: Path) -> str:
@@ -78,8 +81,15 @@ class FileSource(ABC):
 
     def fingerprint_of(self, checksums: Mapping[Path, str]) -> str:
         """The fingerprint, given the SHA-256 of each file."""
-        contents = sorted(f"{self.format_of(path)} {checksum}" for path, checksum in checksums.items())
+        contents = self.contents(checksums)
         return hashlib.sha256("\n".join([self.settings(), *contents]).encode()).hexdigest()
+
+    def contents(self, checksums: Mapping[Path, str]) -> list[str]:
+        """Format and checksum of each file; its name, too, where its triples are told by it."""
+        names = {path: f"{graph_of_file(self.shown(path))} " if self.by_file else "" for path in checksums}
+        return sorted(
+            f"{names[path]}{self.format_of(path)} {checksum}" for path, checksum in checksums.items()
+        )
 
     def discover(self, folder: Path, progress: Progress) -> Discovery:
         """Read each file once into a spool below ``folder`` and count what it holds."""
@@ -124,6 +134,7 @@ class FileSource(ABC):
         done = 0
         for path in self._existing():
             tally.file = self.shown(path)
+            writer.graph = graph_of_file(tally.file) if self.by_file else ""
             triples = self.write(path, writer, tally, _Shifted(progress, done, total))
             tally.files.append(FileRead(tally.file, self.format_of(path), triples))
             done += path.stat().st_size

@@ -43,7 +43,7 @@ from crmrag_query.sets.records import AnswerSet, Cell
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.sparql.written import Run, Vocabulary, WrittenQuery
 from crmrag_query.stores.tools import TOOLS, Query, StoreTools, Tool, ToolReply, run_tool
-from crmrag_query.text import as_data, plain, shorten
+from crmrag_query.text import amount, as_data, plain, shorten
 
 
 @dataclass(frozen=True)
@@ -185,8 +185,8 @@ def set_lines(found: Exact) -> Iterator[str]:
 
 def _size(made: AnswerSet) -> str:
     if made.kind == "ask":
-        return f"{'yes' if made.value else 'no, none is known'} ({made.size} members)"
-    return f"{made.size} members, exactly"
+        return f"{'yes' if made.value else 'no, none is known'} ({amount(made.size, 'member')})"
+    return f"{amount(made.size, 'member')}, exactly"
 
 
 def rows_lines(found: SparqlResult) -> Iterator[str]:
@@ -194,7 +194,7 @@ def rows_lines(found: SparqlResult) -> Iterator[str]:
     if found.form == "ask":
         yield "yes" if found.truth else "no"
         return
-    yield f"{len(found.rows)} rows" + (", and there are more" if found.truncated else "")
+    yield amount(len(found.rows), "row") + (", and there are more" if found.truncated else "")
     yield " | ".join(found.variables)
     yield from (" | ".join(map(_cell, row)) for row in found.rows)
 

@@ -106,7 +106,10 @@ from crmrag_query.questions.model import UNANALYSED
 from crmrag_query.questions.state import Focus, Kind, turns_of
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.exonyms import WHOLE
+from crmrag_query.reading.heard import analysed
 from crmrag_query.reading.read import Parsed
+from crmrag_query.reading.with_model import UNPLANNED
+from crmrag_query.retrieval.channels.communities import things
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import default_mode
 from crmrag_query.retrieval.pipeline import Retrieved, places_of, retrieve
@@ -143,8 +146,13 @@ def focus_of(release: Release, about: Sequence[int], answer: Answer) -> tuple[Fo
         if label and label in answer.text
     ]
     known = (graph.node(iri) for iri in dict.fromkeys((*(source.iri for source in cited), *ends)))
-    found = []
-    for node in dict.fromkeys((*about, *(node for node in known if node is not None))):
+    return focused(release, (*about, *(node for node in known if node is not None)), language)
+
+
+def focused(release: Release, nodes: Sequence[int], language: str) -> tuple[Focus, ...]:
+    """Those of the nodes that a person would speak of again."""
+    graph, found = release[Graph], []
+    for node in dict.fromkeys(nodes):
         classes = [int(number) for number in graph.types(node)]
         codes = set(map(graph.class_code, classes))
         if (
@@ -158,6 +166,27 @@ def focus_of(release: Release, about: Sequence[int], answer: Answer) -> tuple[Fo
         label = graph.label(node, (language,))
         found.append(Focus(graph.iri(node), category_name(graph, node), label, tuple(filter(None, words))))
     return tuple(found)
+
+
+HISTORY = 3  # earlier questions of which nothing else is known that are looked at for what they name
+
+
+def with_focus(release: Release, state: ConversationState) -> ConversationState:
+    """The state as it is; one of questions alone, such as a caller's history, with what its last questions name in focus."""
+    if not state.turns or any(turn.plan or turn.shown or turn.focus for turn in state.turns):
+        return state
+    known = []
+    for turn in state.turns[-HISTORY:]:
+        analysis = analysed(release, turn.question)
+        named = (mention.entities[0] for mention in individuals(release, analysis))
+        nodes = [one.entity for one in named if one.how in WHOLE]
+        if (
+            not nodes and turn is state.turns[-1]
+        ):  # a part of a name may say well enough what a fact was asked of
+            asked = facts_of(release, understand(release, turn.question))
+            nodes = list(asked.nodes) if asked is not None and asked.asked and not asked.unknown else []
+        known.append(replace(turn, focus=focused(release, nodes, analysis.reading.language)))
+    return replace(state, turns=(*state.turns[:-HISTORY], *known))
 
 
 @dataclass(frozen=True)
@@ -348,6 +377,7 @@ def _with_anchors(
 WALKER = "walker"
 """The channel whose paths are told."""
 EXTRACTIVE = "extractive"
+TOOK_PART = {"P11", "P11i"}
 PARTIAL = "The search by “{name}” failed, so that the answer rests on what the others found."
 WITHOUT_MODEL = "The answer was made without it."
 PASSING = (
@@ -355,6 +385,7 @@ PASSING = (
     WITHOUT_MODEL,
     BY_WORDS,
     UNANALYSED,
+    UNPLANNED,
     UNWRITTEN,
     UNCALLED,
     UNREAD,
@@ -414,7 +445,7 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     mode = how.mode or default_mode(release)
     if mode.model == "tools":
         require_tools(release, mode, how.model, how.within)
-    understood = understand(release, question, state, how.model, mode, how.within)
+    understood = understand(release, question, with_focus(release, state), how.model, mode, how.within)
     exact: Exact | Parsed = Parsed(None)
     model = None if understood.unmet else how.model
     if mode.plans != "never":
@@ -552,7 +583,14 @@ class Turn:
         exact, asked = self.exact, self.facts
         if asked is None or not isinstance(exact, Exact) or not exact.set.size:
             return False
-        tied = [one for one in exact.plan.where if isinstance(one, Related | Dated) and not one.negated]
+        # Who merely took part in what made a thing, such as its patron, is not who made it.
+        tied = [
+            one
+            for one in exact.plan.where
+            if isinstance(one, Related | Dated)
+            and not one.negated
+            and not (one.way and one.way.paths and all(TOOK_PART & set(path) for path in one.way.paths))
+        ]
         if not exact.parsed.guessed and not exact.parsed.unknown and not exact.parsed.unnamed:
             inner = (part for part in parts_of(Plan(where=tuple(tied))) if isinstance(part, Anchor | Among))
             named = {iri for part in inner for iri in part.iris}
@@ -625,7 +663,8 @@ class Turn:
             return self._checked(greeting(release, understood, cited), cited, refused=False)
         if self.themes:
             largest = not theme_words(release, understood) and subject == "themes"
-            lines = tell_themes(release, self.themes, language, cited, largest)
+            asked_about = things(release, understood.queries[0])
+            lines = tell_themes(release, self.themes, language, cited, largest, asked_about)
             return self._checked("\n".join(lines), cited, refused=False)
         if self.mode.plans == "never":
             return self._of_lines(cited)

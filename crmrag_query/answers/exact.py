@@ -506,6 +506,8 @@ def find_exact(
         )
         mapped = mapped and scope.restrict(mapped)
         made = replace(made, plan=made.plan and scope.restrict(made.plan), outcome=None)
+    if not made.usable and mapped is None and (made.failed or not parsed.certain):
+        parsed = replace(parsed, notes=(*parsed.notes, *made.notes))  # what the model could not do
     plan = made.plan if made.usable else mapped or parsed.plan
     if plan is None:
         return parsed

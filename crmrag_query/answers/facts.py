@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -137,7 +138,11 @@ TURNS: Mapping[str, frozenset[str]] = {
 }
 """What prepositions say of the ends of a transfer."""
 AGENTS = "P11"
-"""Who is asked for of an event is who took part in it."""
+"""Who is asked for of an event is who took part in it …"""
+MAKING = ("E11", "E65")
+"""… but not of the making of something, in which a patron takes part, too: of that it is who carried it out."""
+PARTS = frozenset({"P9", "P9i", "P10", "P10i"})
+"""Who did a part of something did it."""
 BEGINNING = 8  # letters that compounds of one first part share: "Radiokarbonmessung" and "Radiokarbonalter"
 SMALL = 0.4  # of a word that need not say anything
 FITS = 0.6  # that what is stated is of the kind that is asked for by a noun
@@ -171,7 +176,7 @@ class Heard:
         that has no words of its own asks."""
         if self.code not in LANGUAGES:
             return None
-        own, lexicon = language(self.code), self.release[Lexicon]
+        own, lexicon, graph = language(self.code), self.release[Lexicon], self.release[Graph]
         content = [
             at for at, word in enumerate(clause.words) if word and word not in own.stop and word != BESIDE
         ]
@@ -181,6 +186,10 @@ class Heard:
         compounds = own.raw.get("compounds") == "true"
         starts = {at: stem[:BEGINNING] for at, stem in stems.items() if compounds and len(stem) > BEGINNING}
         kinds = self._kinds(clause.words, content, lexicon)
+        through = {
+            mid for one in self.statements for mid in one.through if graph.category(mid) == Category.Event
+        }
+        done = {at: {mid for mid in through if stem in self.typed(mid)} for at, stem in stems.items()}
         scored: list[tuple[float, Best]] = []
         for one in self.statements:
             if not self._fits(one, clause) or (not clause.expects and self._is_done_by(one)):
@@ -200,7 +209,11 @@ class Heard:
                 continue
             if not (said - clause.optional or turned or (same and not content) or (said and clause.expects)):
                 continue
-            agent = not clause.expects & int(Category.Actor) or turned or bool(ends) or self._is_agent(one)
+            agent = not clause.expects & int(Category.Actor) or turned or bool(ends)
+            if not agent:
+                # What is called by a word is done less than what is of that type: the conservation of the paintings.
+                typed = all(not done.get(at) or done[at].intersection(one.through) for at in said)
+                agent = typed and self._is_agent(one, frozenset(stems[at] for at in said if at in stems))
             if not agent:
                 continue
             strength = len(said - clause.optional) + turned
@@ -242,8 +255,19 @@ class Heard:
         codes = (graph.class_code(int(number)) for number in graph.types(one.end))
         return any(code in ontology.classes and ontology.is_a(code, "E54") for code in codes)
 
-    def _is_agent(self, one: Statement) -> bool:
-        code = self._last_code(one)
+    def _is_agent(self, one: Statement, doing: Stems) -> bool:
+        """Whether it ends in who did what is said by the stems ``doing``: of what was but the reason for it somebody else
+        did that."""
+        graph, ontology, code = self.release[Graph], self.release[World].ontology, self._last_code(one)
+        events = [at for at, mid in enumerate(one.through) if graph.category(mid) == Category.Event]
+        if len(events) > 1 and doing.isdisjoint(self._node(one.through[events[-1]])):
+            last = graph.property_code(one.steps[events[-1]][0])
+            if last not in PARTS:
+                return False
+        if code == AGENTS and events:
+            codes = (graph.class_code(int(number)) for number in graph.types(one.through[events[-1]]))
+            known = [code for code in codes if code in ontology.classes]
+            return not any(ontology.is_a(code, made) for code in known for made in MAKING)
         return code in ("P02", "") or self._takes_part(code)
 
     def _takes_part(self, code: str) -> bool:
@@ -838,7 +862,11 @@ def sentence_cut(text: str, longest: int, abbreviations: Collection[str] = ()) -
     return f"{text[:end].rstrip()} …" if text[:end].strip() else shorten(text, longest)
 
 
-Kind = Literal["all", "where"]
+Kind = Literal["all", "where", "short"]
+SHORT, FEW = (
+    80,
+    5,
+)  # characters of a value that is no text; facts after the first sentence that are told in short
 
 
 def order_of(release: Release, node: int) -> PortraitOrder:
@@ -851,7 +879,8 @@ def portrait(
     release: Release, nodes: Sequence[int], language: str, cited: SourceList, kind: Kind = "all"
 ) -> str:
     """What is told of the entities of one name, a short paragraph for each of the first few, which cites it; of ``where``
-    they are alone, where that is known."""
+    they are alone, where that is known; ``short``: the first of its
+    facts, without texts."""
     facts = Facts(release, language)
     texts = dict.fromkeys(_portrait(facts, node, cited, kind) for node in nodes[:PORTRAITS])
     if len(nodes) == 1:
@@ -870,6 +899,9 @@ def _portrait(facts: Facts, node: int, cited: SourceList, kind: Kind) -> str:
             )
     head = list(_head(facts, node, order))
     rest = list(_distinct(facts, node, order, head))
+    if kind == "short":
+        plain = (fact for fact in rest if not fact.quoted and max(map(len, fact.values), default=0) <= SHORT)
+        rest = list(islice(plain, FEW))
     number = cited.cite(
         node, [*cited.type_triples(node), *(one for fact in (*head, *rest) for one in fact.triples)]
     )
@@ -1014,4 +1046,4 @@ def nowhere(release: Release, nodes: Sequence[int], language: str) -> str:
 
 def recorded(release: Release, nodes: Sequence[int], language: str, cited: SourceList) -> str:
     """What is recorded of the entities of one name, after it was said what is not."""
-    return f"{Facts(release, language).forms.recorded} {portrait(release, nodes, language, cited)}"
+    return f"{Facts(release, language).forms.recorded} {portrait(release, nodes, language, cited, 'short')}"

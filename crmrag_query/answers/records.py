@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from crmrag_query.entities.named import Coordinates, Dates, Named, SourceTriple
 from crmrag_query.sets.records import AnswerSet, Chip, Facets
 from crmrag_query.shown import Shown, TableRow
-from crmrag_query.text import printable
+from crmrag_query.text import amount, printable, shorten
 
 
 def plan_text(made: AnswerSet) -> str:
@@ -47,20 +47,20 @@ def set_lines(made: AnswerSet, said: str) -> Iterator[str]:
 
 def size_of(made: AnswerSet) -> str:
     """How large a set is, in words."""
-    members = _counted(made.size, "member")
+    members = amount(made.size, "member")
     match made.kind:
         case "ask":
             return f"yes, {members}" if made.value else "no, none is known"
         case "count":
             return f"count {made.size}"
         case "group":
-            return f"{_counted(made.total, 'group')} of {members}"
+            return f"{amount(made.total, 'group')} of {members}"
         case "table" | "pairs":
-            return f"{_counted(made.total, 'row')} of {members}"
+            return f"{amount(made.total, 'row')} of {members}"
         case "rank":
-            return f"{made.size} of {_counted(made.identity.entities, 'member')}"
+            return f"{made.size} of {amount(made.identity.entities, 'member')}"
         case "compare":
-            return f"{_counted(made.total, 'set')}, in common {made.common or 0}"
+            return f"{amount(made.total, 'set')}, in common {made.common or 0}"
         case _:
             return members
 
@@ -68,11 +68,11 @@ def size_of(made: AnswerSet) -> str:
 def facets_text(found: Facets) -> str:
     """Facets, each value with how many members have it."""
     if not found.complete:
-        return f"{_counted(found.size, 'member')}: too many for facets."
-    blocks = [[f"{_counted(found.size, 'member')}"]]
+        return f"{amount(found.size, 'member')}: too many for facets."
+    blocks = [[f"{amount(found.size, 'member')}"]]
     for facet in found.facets:
         shown = f", the first {len(facet.values)}" if len(facet.values) < facet.total else ""
-        head = f"{facet.label} [{facet.key}]: {_counted(facet.total, 'value')}{shown}"
+        head = f"{facet.label} [{facet.key}]: {amount(facet.total, 'value')}{shown}"
         width = max(len(str(one.count)) for one in facet.values)
         lines = [
             f"  {one.count:>{width}}  {one.label}{f'  <{one.iri}>' if one.iri else ''}"
@@ -80,10 +80,6 @@ def facets_text(found: Facets) -> str:
         ]
         blocks.append([head, *lines])
     return "\n\n".join("\n".join(block) for block in blocks)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _head(made: AnswerSet) -> list[str]:
@@ -141,6 +137,7 @@ class SourceLink:
 
 
 ENTITY = "entity"
+PREVIEW = 200  # characters of a source in the attribution of an answer. Source: the published record
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +264,37 @@ class Answer(Shown):
         "triples": int,
     }  # fmt: skip
 
+    def attribution(self) -> dict[str, Any]:
+        """Where the answer comes from, under the names of the published CRM-RAG: all of it was before the writer.
+
+        ``chunk_details``: each source with its score (``similarity_score``, None where it was not retrieved) and the
+        beginning of its text; ``entity_network``: the things that its sources rest on; ``community_context``: its themes.
+        """
+        scores = [one.score for one in self.sources if one.score is not None]
+        network = (each.iri for one in self.sources for each in one.entities)
+        return {
+            "primary_sources": [one.iri for one in self.sources if one.cited],
+            "chunk_details": [
+                {
+                    "index": one.n,
+                    "source": one.iri,
+                    "similarity_score": one.score,
+                    "content_preview": shorten(one.text or one.snippet, PREVIEW),
+                    "metadata": {"label": one.label, "kind": one.kind, "category": one.category},
+                }
+                for one in self.sources
+            ],
+            "entity_network": list(dict.fromkeys(network)),
+            "community_context": [
+                {"id": one.iri, "title": one.label} for one in self.sources if one.kind == "community"
+            ],
+            "retrieval_metadata": {
+                "total_chunks": len(self.sources),
+                "avg_similarity": sum(scores) / len(scores) if scores else None,
+                "retrieval_mode": self.mode,
+            },
+        }
+
     def head(self) -> str:
         return "\n".join([marked_text(self), *(f"Note: {note}" for note in self.notes)])
 
@@ -321,7 +349,8 @@ class LineageLine:
 class Origin:
     """Where a release's triples were read: ``places`` are files as given, or the endpoint's address.
 
-    ``files``: those that were read, of several no triple tells which it stood in; ``fetched``: when, "" where the provenance
+    ``files``: those that were read, of several no triple tells which it stood in, unless the graphs are those
+    of files; ``fetched``: when, "" where the provenance
     does not tell; ``built``: when the release was.
     """
 

@@ -21,6 +21,7 @@ from crmrag_query.answers.records import (
 )
 from crmrag_query.artifacts.files import chunk_of
 from crmrag_query.artifacts.release import Release
+from crmrag_query.config.sources import file_of_graph
 from crmrag_query.context.context import ContextLine, Finding, Kind
 from crmrag_query.documents.documents import KIND_NAMES, Documents, Line
 from crmrag_query.documents.pages import Pages, is_read
@@ -346,9 +347,10 @@ def origin(release: Release, chunk: str, graphs: Sequence[str] = ()) -> Origin |
     stated = [one for one in source.get("sources", ()) if one.get("graph") in graphs] or [source]
     places = [[one["endpoint"]] if one.get("endpoint") else one.get("declared", ()) for one in stated]
     read = (harvest.get("reading") or {}).get("files", ())
+    told_apart = tuple(dict.fromkeys(filter(None, map(file_of_graph, graphs))))
     return Origin(
         tuple(str(place) for one in places for place in one),
-        tuple(str(one.get("file", "")) for one in read),
+        told_apart or tuple(str(one.get("file", "")) for one in read),
         any(one.get("endpoint") for one in stated),
         str((told.get("fetched") or {}).get(chunk, "")),
         str(told.get("built", "")),

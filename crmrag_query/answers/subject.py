@@ -75,7 +75,12 @@ def subject_of(release: Release, understood: Understood) -> Subject:
         return "greeting"
     if Phrases(sentences().forms(reading.language).why).at(reading.words, 0):
         return "why"
-    named = individuals(release, understood.own)
+    said = [range(*span) for span in language.forms.whole.spans(reading.words) if span[1] - span[0] > 1]
+    named = tuple(  # "Worum *geht* es hier?" names no poem that has this word
+        one
+        for one in individuals(release, understood.own)
+        if not any(one.first in span and one.last - 1 in span for span in said)
+    )
     inside = {at for mention in named for at in range(mention.first, mention.last)}
     rest = [word for at, word in enumerate(reading.words) if at not in inside]
     whole = [last - first for first, last in language.forms.whole.spans(rest)]

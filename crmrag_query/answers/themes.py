@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
-
-import numpy as np
 
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.subject import subject_of, theme_words
@@ -21,13 +20,15 @@ from crmrag_query.config.modes import Mode
 from crmrag_query.config.sentences import sentences
 from crmrag_query.context.context import Context, ContextSource, Finding, community
 from crmrag_query.documents.documents import Documents
+from crmrag_query.errors import ModelUnreachable
 from crmrag_query.llm.model import Message, Model, Request
 from crmrag_query.llm.pool import ModelPool
 from crmrag_query.reading.plan_json import read_json
-from crmrag_query.retrieval.channels.communities import nearest
+from crmrag_query.retrieval.channels.communities import named, nearest
 from crmrag_query.retrieval.communities import CommunityIndex
+from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.release_channels import ReleaseChannels
-from crmrag_query.text import as_data, plain, shorten
+from crmrag_query.text import as_data, plain, shorten, tokenize
 
 CHANNEL = "communities"
 NEEDED = ("communities", "community_summaries")
@@ -49,19 +50,25 @@ def themes_of(release: Release, understood: Understood, mode: Mode) -> tuple[int
     about = theme_words(release, understood) if subject == "themes" else ()
     if subject == "whole" or (subject == "themes" and not about):
         return tuple(communities.outermost[:THEMES].tolist())
-    if CHANNEL in mode.channels:
-        least = mode.thresholds.get(CHANNEL)
-        query = replace(understood.queries[0], levels=mode.limits.community_levels)
-        near = [] if understood.unmet else nearest(release[ReleaseChannels], query)
-        return _apart(communities, [one for one, cosine in near if least is None or cosine >= least])
-    if not about or mode.plans == "never" or not release.manifest.has("community_index"):
+    searches, channels = CHANNEL in mode.channels, release[ReleaseChannels]
+    if understood.unmet or not release.manifest.has("community_index"):
         return ()
-    index, text = release[CommunityIndex], " ".join(about)
-    if not index.sparse.terms(text):
+    if not searches and (not about or mode.plans == "never"):
         return ()
-    every = np.arange(len(communities), dtype=np.int32)
-    found = index.search(text, understood.queries[0].vector, every, THEMES * len(communities.levels))
-    return _apart(communities, [one for one, _ in found])
+    query = replace(understood.queries[0], levels=mode.limits.community_levels)
+    if about:  # what else the question says is said of every theme
+        query = replace(query, text=" ".join(about))
+        with suppress(ModelUnreachable):
+            query = replace(query, vector=release[QueryEncoder].of_question(query.text))
+    first = named(release, query)
+    said = {word for mention in query.mentions for word in tokenize(mention.text)}
+    if about and first and said.issuperset(about):  # themes around what is named
+        return _apart(communities, first)
+    if not searches and not first and not release[CommunityIndex].sparse.terms(query.text):
+        return ()
+    least = mode.thresholds.get(CHANNEL)
+    near = nearest(channels, query)
+    return _apart(communities, [one for one, cosine in near if least is None or cosine >= least])
 
 
 def _apart(communities: Communities, found: Sequence[int]) -> tuple[int, ...]:
@@ -75,10 +82,15 @@ def _apart(communities: Communities, found: Sequence[int]) -> tuple[int, ...]:
 
 
 def tell_themes(
-    release: Release, themes: Sequence[int], language: str, cited: SourceList, largest: bool
+    release: Release,
+    themes: Sequence[int],
+    language: str,
+    cited: SourceList,
+    largest: bool,
+    asked: Sequence[int] = (),
 ) -> Iterator[str]:
     """Themes in lines, behind one that says whether they are the ``largest`` of all or the nearest; each cites itself and its
-    most central members."""
+    most central members, those of the documents that are ``asked`` about first."""
     if not themes:
         return
     forms = sentences().forms(language).themes or sentences().forms("en").themes
@@ -88,7 +100,11 @@ def tell_themes(
     summaries, documents = release[Summaries], release[Documents]
     for one in themes:
         theme = summaries.tell(one, language)
-        nodes = [documents.entity(member) for member in summaries.central(one)[:CITED].tolist()]
+        members = release[Communities].members(one)
+        first = dict.fromkeys(
+            (*(document for document in asked if document in members), *summaries.central(one).tolist())
+        )
+        nodes = [documents.entity(member) for member in list(first)[:CITED]]
         numbers = [cited.cite(community(release, one, language))]
         numbers += [cited.cite(node, cited.type_triples(node)) for node in nodes]
         yield f"- {theme.title}: {theme.brief} [{', '.join(map(str, numbers))}]"

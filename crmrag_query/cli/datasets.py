@@ -15,6 +15,7 @@ import click
 
 from crmrag_query.cli.options import data_option
 from crmrag_query.errors import ConfigError, MissingExtraError
+from crmrag_query.text import amount
 
 if TYPE_CHECKING:
     from crmrag_query.config.datasets import DatasetConfig
@@ -308,13 +309,13 @@ def _declaration(one: DatasetConfig, method: Method, mistaken: bool) -> Iterator
     """What a data set is made of; of a server also how it is asked, and whether its environment variables are set."""
     several = len(one.sources) > 1
     if several:
-        yield f"{one.name}: {len(one.sources)} sources"
+        yield f"{one.name}: {amount(len(one.sources), 'source')}"
     for source in one.sources:
         head = f"  {source.kind}" if several else one.name
         if source.config.server():
             yield f"{head}: {source.config.described()}"
         elif not mistaken:
-            yield f"{head}: {len(one.paths_of(source))} files"
+            yield f"{head}: {amount(len(one.paths_of(source)), 'file')}"
         yield from (f"  {line}" if several else line for line in source.config.told(method.requests))
         if several:
             yield f"    its triples are in the graph {source.graph}, but for those that name another"
@@ -325,7 +326,7 @@ def _made_of(one: DatasetConfig) -> Iterator[str]:
         if source.config.server():
             yield "a SPARQL endpoint" if source.kind == "endpoint" else source.config.described()
         else:
-            yield f"{len(one.paths_of(source))} files"
+            yield amount(len(one.paths_of(source)), "file")
 
 
 def _report_paths(method: Any, ontology: Any, verbose: bool) -> None:

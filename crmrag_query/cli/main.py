@@ -31,6 +31,7 @@ OWN_COMMANDS = {
     "chat": ("crmrag_query.cli.ask", "chat"),
     "set": ("crmrag_query.cli.sets", "set_"),
     "modes": ("crmrag_query.cli.modes", "modes"),
+    "graph": ("crmrag_query.cli.graph", "graph"),
     "mcp": ("crmrag_query.cli.mcp", "mcp"),
     "teach": ("crmrag_query.cli.teach", "teach"),
     "evaluate": ("crmrag_query.cli.evaluate", "evaluate"),

@@ -8,7 +8,7 @@ import click
 
 from crmrag_query.cli.ask import model_options
 from crmrag_query.cli.options import data_option, trust_option
-from crmrag_query.text import printable, shorten
+from crmrag_query.text import amount, printable, shorten
 
 TEXT = 300  # characters of an answer that are shown
 SOURCES = 30  # that are
@@ -59,7 +59,7 @@ def modes(
         return
     for mode, milliseconds, tokens, sources, alone, text in found.rows():
         took = f"{milliseconds:,.0f} ms" + (f", {tokens:,} tokens" if tokens is not None else "")
-        head = f"{mode}: {took}, {sources} sources, {alone} found by it alone"
+        head = f"{mode}: {took}, {amount(sources, 'source')}, {alone} found by it alone"
         click.echo(printable(f"\n{head}\n{shorten(text, TEXT)}"))
     click.echo("\nSources, those of most modes first")
     for source in found.sources[:SOURCES]:

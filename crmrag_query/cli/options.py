@@ -38,7 +38,7 @@ within_option: Decorator = click.option(
     "--within",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Ask a part of the data alone: category=Actor, class=E22, type=IRI, graph=IRI, iri=IRI, read=no or read=yes "
+    help="Ask a part of the data: category=Actor, class=E22, type=IRI, graph=IRI, file=NAME, iri=IRI, read=no or read=yes "
     "(without, or nothing but, what a machine read from pages), or plan=FILE with the JSON of one (- for standard input); "
     "several times for several. Of one key any counts, of several keys all.",
 )
@@ -48,7 +48,14 @@ def read_within_options(given: Sequence[str]) -> Plan | None:
     """The plan of the values of ``--within``. Raises click.UsageError, QuestionError."""
     from crmrag_query.plans.within import read_within
 
-    keys = {"category": "categories", "class": "classes", "type": "types", "graph": "graphs", "iri": "iris"}
+    keys = {
+        "category": "categories",
+        "class": "classes",
+        "type": "types",
+        "graph": "graphs",
+        "file": "files",
+        "iri": "iris",
+    }
     found: dict[str, Any] = {}
     for one in given:
         key, _, value = one.partition("=")

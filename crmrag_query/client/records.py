@@ -12,7 +12,7 @@ from crmrag_query.answers.records import SharedSource, Source, SourceLink, Tried
 from crmrag_query.entities.named import Coordinates, Dates, Named, SourceTriple
 from crmrag_query.sets.records import Chip
 from crmrag_query.shown import Shown, TableRow
-from crmrag_query.text import printable
+from crmrag_query.text import amount, printable
 
 SHOWN_TARGETS = 5  # targets of a relationship in a printed line
 
@@ -90,7 +90,7 @@ class Datasets(Shown):
 
     def head(self) -> str:
         missing = (f"{one.name} cannot be asked: {' '.join(one.reason.split())}" for one in self.unavailable)
-        return "\n".join([f"{len(self.datasets)} data sets", *missing])
+        return "\n".join([amount(len(self.datasets), "data set"), *missing])
 
     def rows(self) -> Sequence[TableRow]:
         return [
@@ -152,7 +152,7 @@ class Ranking(Shown):
         return self.documents[at]
 
     def head(self) -> str:
-        return f"{len(self.documents)} documents for: {self.question}"
+        return f"{amount(len(self.documents), 'document')} for: {self.question}"
 
     def rows(self) -> Sequence[TableRow]:
         return [
@@ -337,7 +337,7 @@ class Found(Shown):
         return self.entities[at]
 
     def head(self) -> str:
-        return f"{len(self.entities)} entities for: {self.text}"
+        return f"{amount(len(self.entities), 'entity', 'entities')} for: {self.text}"
 
     def rows(self) -> Sequence[TableRow]:
         return [
@@ -574,7 +574,7 @@ class ModesCompared(Shown):
         which = "" if answered == len(self.modes) else f" {answered} that answered"
         return (
             f"{self.question} — {len(self.modes)} modes of {self.dataset} (release {self.release}), "
-            f"{len(self.sources)} sources, {common} of them in all{which}"
+            f"{amount(len(self.sources), 'source')}, {common} of them in all{which}"
         )
 
     def rows(self) -> Sequence[TableRow]:
@@ -633,8 +633,8 @@ class Themes(Shown):
 
     def head(self) -> str:
         return (
-            f"{self.total:,} themes of {self.dataset} (release {self.release}), on {self.levels} levels; "
-            f"{self.gathered:,} documents are in none"
+            f"{amount(self.total, 'theme')} of {self.dataset} (release {self.release}), on {self.levels} levels; "
+            f"in none {amount(self.gathered, 'document')}"
         )
 
     def rows(self) -> Sequence[TableRow]:

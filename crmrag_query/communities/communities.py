@@ -128,6 +128,22 @@ class Communities:
         sizes = np.diff(self.member_ptr)[found]
         return found[np.lexsort((found, -sizes))].astype(np.int32)
 
+    def finest(self, documents: Ints) -> Ints:
+        """The finest community of each of the documents, -1 for none, int32."""
+        found = np.full(len(documents), NONE, np.int32)
+        known = documents < len(self._finest)
+        found[known] = self._finest[documents[known]]
+        return found
+
+    @cached_property
+    def _finest(self) -> Ints:
+        found = np.full(int(self.member.max(initial=NONE)) + 1, NONE, np.int32)
+        numbers = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.member_ptr))
+        found[self.member[::-1]] = numbers[
+            ::-1
+        ]  # of several the first, which is the finest, is the last written
+        return found
+
     def of_document(self, document: int) -> list[int]:
         """The communities that a document is in, the finest first."""
         at = np.flatnonzero(self.member == document)

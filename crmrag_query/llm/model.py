@@ -22,6 +22,8 @@ from crmrag_query.text import tokens
 
 LONGEST = 200  # characters of a provider's own message
 WAITING = 1000  # pieces of a reply that are held before they are read
+REFUSED_SCHEMA = frozenset({"BadRequestError", "UnprocessableEntityError", "UnsupportedParamsError"})
+"""What litellm raises where a server takes no ``response_format``, among other things."""
 SECRETS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 
 
@@ -414,13 +416,15 @@ class LiteLLM:
     """Any model that litellm reaches; keys come from the environment and are never logged.
 
     ``timeout`` in seconds, for connecting and for each silence; ``api_base`` for servers of one's own. Nothing is tried
-    twice: who asks is told, and may ask again.
+    twice: who asks is told, and may ask again. But where a server takes no schema, the same is asked without one, and from
+    then on at once.
     """
 
     name: str
     api_base: str | None = None
     timeout: float = 60.0
     temperature: float = 0.0
+    _plain: threading.Event = field(default_factory=threading.Event, init=False, repr=False, compare=False)
 
     def load(self) -> ModuleType:
         """litellm, which whoever asks first would wait for; MissingExtraError where it is not installed."""
@@ -461,7 +465,7 @@ class LiteLLM:
     def whole(self, request: Request) -> Reply:
         """A whole reply, by ``response_format`` for a schema, with ``tools`` where some are given."""
         litellm, options = self.load(), dict[str, Any]()
-        if request.schema is not None:
+        if request.schema is not None and not self._plain.is_set():
             options |= {"response_format": response_format(request.schema), "drop_params": True}
         if request.tools:
             options["tools"] = [as_function(tool) for tool in request.tools]
@@ -476,6 +480,10 @@ class LiteLLM:
         except (
             Exception
         ) as error:  # litellm raises dozens of kinds, some not its own; all mean: no reply from it
+            if "response_format" in options and type(error).__name__ in REFUSED_SCHEMA:
+                plain = self.whole(replace(request, schema=None))
+                self._plain.set()
+                return plain
             raise fault_of(self.name, error) from error
         refusal = getattr(message, "refusal", None)
         if refusal or reason == "content_filter":

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from crmrag_query.errors import ModelError, ModelUnreachable
 from crmrag_query.llm.model import Model, Request, Usage, ask
-from crmrag_query.llm.talk import REFUSED_SCHEMA, repair
+from crmrag_query.llm.talk import repair
 
 T = TypeVar("T")
 WAIT, LONGEST_WAIT = 1.0, 60.0
@@ -58,7 +58,6 @@ class ModelPool:
     _reserved: Usage = field(default_factory=Usage)
     _next: float = 0.0
     _without: int = 0
-    _plain: bool = False  # its server takes no schema, but may still write JSON
 
     def __post_init__(self) -> None:
         if self.usd is not None and self._price(Usage(1000, 1000)) is None:
@@ -119,9 +118,9 @@ class ModelPool:
                 self._count("left")
                 return None
             self._await_turn()
-            used, plain = Usage(), self._plain
+            used = Usage()
             try:
-                reply = ask(self.model, replace(request, schema=None) if plain else request)
+                reply = ask(self.model, request)
                 used = (
                     reply.usage
                     if reply.usage.tokens
@@ -136,10 +135,7 @@ class ModelPool:
                     time.sleep(_pause(attempt, error.wait))
             except ModelError as error:
                 self.why = str(error)
-                refused = type(error.__cause__).__name__ in REFUSED_SCHEMA
-                if request.schema is None or plain or not refused:
-                    break
-                self._plain = True
+                break
             finally:
                 self._settle(estimate, used)
         self._count("failed")

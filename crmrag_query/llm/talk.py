@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from crmrag_query.errors import ModelError
 from crmrag_query.llm.model import AnyMessage, Message, Model, Reply, Request, Schema, Tool, ask
 from crmrag_query.text import tokens
 
-REFUSED_SCHEMA = frozenset({"BadRequestError", "UnprocessableEntityError", "UnsupportedParamsError"})
 REPAIR_CHARACTERS: Final = 6000  # of a faulty reply that is told back to the model
 
 
@@ -23,23 +21,16 @@ class Talk:
     seconds: float
     schema: Schema | None = None
     most: int | None = None
-    plain: bool = False
     rounds: int = 0
     sent: int = 0
     received: int = 0
     begun: float = field(default_factory=time.monotonic)
 
     def ask(self, messages: Sequence[Message]) -> str:
-        """The text of one reply, as JSON of the schema where the model's server takes one. Raises ModelError."""
-        if self.plain or self.schema is None:
+        """The text of one reply, as JSON of the schema where there is one. Raises ModelError."""
+        if self.schema is None:
             return self.reply(Request(messages, seconds=self.left)).text
-        try:
-            return self.reply(Request(messages, self.schema, most=self.most, seconds=self.left)).text
-        except ModelError as error:  # a server that takes no schema may still write JSON
-            if type(error.__cause__).__name__ not in REFUSED_SCHEMA:
-                raise
-            self.plain = True
-            return self.reply(Request(messages, seconds=self.left)).text
+        return self.reply(Request(messages, self.schema, most=self.most, seconds=self.left)).text
 
     def call(self, messages: Sequence[AnyMessage], tools: Sequence[Tool], may_call: bool = True) -> Reply:
         """A reply that may call tools; not where it ``may_call`` none, though some were called before. Raises ModelError."""

@@ -47,6 +47,7 @@ CONSTRAINTS_TOLD = 6  # looked at one by one when a plan gives nothing
 REASON = 200  # characters of a model's own words that are passed on
 MOST_UNMAPPED = 20  # words; ours
 FAULTS = 5  # told at once
+UNPLANNED = "The model gave no"  # … plan: in the note of a model that did not answer
 _AGAIN = (
     "Reply with the corrected JSON object alone. A plan that is right as it is may be given again; "
     'what the data cannot express goes to "unmapped" or "cannot".'
@@ -59,8 +60,9 @@ class ModelPlan:
 
     ``plan``: checked and executed, its result in ``outcome``; None when there is none, or when it leaves something of the
     question out: then ``suggestion`` may hold it, and ``unmapped`` the words that it leaves out. ``empty``: a part of it
-    occurs nowhere, so it gives nothing, even after a repair. ``notes``: for the reader; ``rounds``: replies of the model;
-    ``sent``, ``received``: tokens, estimated; ``by``: the model's name.
+    occurs nowhere, so it gives nothing, even after a repair. ``notes``: for the reader; ``failed``: they say that the model
+    gave no plan that could be read; ``rounds``: replies of the model; ``sent``, ``received``: tokens, estimated; ``by``: the
+    model's name.
     """
 
     plan: Plan | None = None
@@ -69,6 +71,7 @@ class ModelPlan:
     suggestion: Plan | None = None
     unmapped: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    failed: bool = False
     rounds: int = 0
     sent: int = 0
     received: int = 0
@@ -115,8 +118,8 @@ def _rounds(talk: Talk, messages: Sequence[Message], known: _Known, question: st
         try:
             reply = talk.ask(messages)
         except CrmRagError as error:
-            note = f"{error} The model gave no {'better ' if first else ''}plan."
-            return replace(first or ModelPlan(), notes=(note,))
+            note = f"{error} {UNPLANNED} {'better ' if first else ''}plan."
+            return replace(first or ModelPlan(), notes=(note,), failed=True)
         found, wrong = _read(reply, known, question)
         if not wrong:
             return found
@@ -126,7 +129,7 @@ def _rounds(talk: Talk, messages: Sequence[Message], known: _Known, question: st
         note = f"The plan of the model {talk.model.name} gives nothing, also after it was told so."
         return replace(first, notes=(note,))
     note = f"The model {talk.model.name} gave no valid plan, twice: {shorten(wrong, REASON)}"
-    return ModelPlan(notes=(note,))
+    return ModelPlan(notes=(note,), failed=True)
 
 
 def _read(reply: str, known: _Known, question: str) -> tuple[ModelPlan, str]:

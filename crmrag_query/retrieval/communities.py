@@ -51,7 +51,7 @@ class CommunityIndex:
         self, text: str, vector: npt.NDArray[np.float32], among: Ints, k: int
     ) -> list[tuple[int, float]]:
         """The ``k`` best of the communities ``among`` with their cosines: rankings by cosine, of those with a vector, and by
-        words, fused; of one without a vector the cosine is 0."""
+        words, fused, words twice; of one without a vector the cosine is 0."""
         if not len(among):
             return []
         cosine = np.asarray(self.vectors @ vector, np.float64)
@@ -61,5 +61,5 @@ class CommunityIndex:
         order = encoded[np.lexsort((encoded, -cosine[encoded]))][:LOOKED_AT].tolist()
         dense = order if vector.any() else []
         words = self.sparse.search(text, LOOKED_AT, mask).ranking
-        fused = fuse([words], dense, len(encoded) / len(among), LOOKED_AT)
+        fused = fuse([words, words], dense, len(encoded) / len(among), LOOKED_AT)
         return [(one, float(cosine[one])) for one, _ in fused[:k]]

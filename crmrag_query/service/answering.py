@@ -26,7 +26,7 @@ from crmrag_query.config.service import Work
 from crmrag_query.errors import Busy, CrmRagError
 from crmrag_query.service.desk import Desk
 from crmrag_query.service.observe import Observer
-from crmrag_query.service.responses import REPLAY
+from crmrag_query.service.responses import REPLAY, Feedback
 from crmrag_query.timing import check, while_wanted, within
 
 T = TypeVar("T")
@@ -185,7 +185,10 @@ class Answering:
 
     async def written(self, route: Route[Any, Any], asked: Any) -> bytes:
         """As `result`, as JSON, which is written where it is made: a large one takes a while."""
-        return cast(bytes, await self._how(route)(lambda: to_json(self.desk.handle(route, asked)).encode()))
+        found = cast(bytes, await self._how(route)(lambda: to_json(self.desk.handle(route, asked)).encode()))
+        if isinstance(asked, Feedback):
+            self.observer.feedback.labels(self.desk.mode_of(asked.answer), asked.verdict).inc()
+        return found
 
     async def export(self, asked: wire.GetExport) -> tuple[bytes, Callable[[], None]]:
         """An export as JSON, and what is to be called once it is sent; raises Busy besides."""

@@ -134,6 +134,10 @@ class Desk:
         self._keeping().comment(self._text(request.answer).id, request.verdict, request.comment)
         return records.Nothing()
 
+    def mode_of(self, answer: str) -> str:
+        """The mode of an answer that is kept."""
+        return _answer(self._text(answer)).mode
+
     def close(self) -> None:
         self.engine.close()
         if self.store is not None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 import click
 import uvicorn
@@ -31,6 +32,7 @@ from crmrag_query.service.desk import Desk
 from crmrag_query.service.guard import Access
 from crmrag_query.service.observe import SHARED, log_to_stderr
 from crmrag_query.service.store import Store
+from crmrag_query.traces import tells_questions
 
 
 @cache
@@ -149,6 +151,7 @@ def worker() -> FastAPI:
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 """Variables of OpenTelemetry's specification that say where traces are sent, by HTTP with protobuf."""
 NAME = "OTEL_SERVICE_NAME"
+QUERY = "url.query"
 
 
 def send_traces() -> None:
@@ -159,11 +162,21 @@ def send_traces() -> None:
         from opentelemetry import trace
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import SERVICE_NAME, Resource
-        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"Sending traces ({ENDPOINTS[1]})", "traces", error.name or "") from error
+
+    class WithoutQueries(SpanProcessor):
+        """Empties the query strings that FastAPI keeps: questions stand in them."""
+
+        def on_start(self, span: Any, parent_context: object = None) -> None:
+            if QUERY in span.attributes:
+                span.set_attribute(QUERY, "")
+
     provider = TracerProvider(resource=Resource.create({SERVICE_NAME: os.environ.get(NAME) or "crmrag"}))
+    if not tells_questions():
+        provider.add_span_processor(WithoutQueries())
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
 

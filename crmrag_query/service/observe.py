@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from crmrag_query import traces
+from crmrag_query.answers.generated import WARN_BELOW
 from crmrag_query.answers.records import Answer, Done, Event, Used
 from crmrag_query.client import wire
 from crmrag_query.codec import Problem, to_problem
@@ -27,6 +28,7 @@ from crmrag_query.service.responses import LEFT, problem
 from crmrag_query.service.store import new_id
 
 LOG = logging.getLogger("crmrag.service")
+QUALITIES = tuple(number / 10 for number in range(1, 11))
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 SHARED = "PROMETHEUS_MULTIPROC_DIR"  # set where several workers share their metrics
 UNMATCHED = "(other)"
@@ -52,7 +54,22 @@ class Observer:
             "crmrag_stage_seconds", "Seconds of a stage of answering", ["dataset", "stage"], buckets=SECONDS,
             registry=own,
         )  # fmt: skip
-        self.answers = Counter("crmrag_answers", "Answers", ["dataset", "form", "written_by"], registry=own)
+        self.answers = Counter(
+            "crmrag_answers", "Answers", ["dataset", "mode", "form", "written_by"], registry=own
+        )
+        self.modes = Histogram(
+            "crmrag_answer_seconds",
+            "Seconds until an answer was whole",
+            ["mode"],
+            buckets=SECONDS,
+            registry=own,
+        )
+        self.quality = Histogram(
+            "crmrag_quality", "Quality of answers", ["mode"], buckets=QUALITIES, registry=own
+        )
+        self.feedback = Counter(
+            "crmrag_feedback", "What people think of answers", ["mode", "verdict"], registry=own
+        )
         self.tokens = Counter("crmrag_tokens", "Tokens of language models", ["model", "kind"], registry=own)
         self.caches = Counter(
             "crmrag_cache_lookups", "Look-ups of what is kept for a while", ["cache", "outcome"], registry=own
@@ -91,7 +108,10 @@ class Observer:
     def _answered(self, answer: Answer, used: Used | None, seconds: float) -> None:
         for stage, milliseconds in answer.timings.items():
             self.stages.labels(answer.dataset, stage).observe(milliseconds / 1000)
-        self.answers.labels(answer.dataset, answer.form, answer.written_by).inc()
+        self.answers.labels(answer.dataset, answer.mode, answer.form, answer.written_by).inc()
+        self.modes.labels(answer.mode).observe(seconds)
+        if answer.quality is not None:
+            self.quality.labels(answer.mode).observe(answer.quality.score)
         if used is not None:
             self.tokens.labels(used.model, "prompt").inc(used.prompt_tokens)
             self.tokens.labels(used.model, "completion").inc(used.completion_tokens)
@@ -99,7 +119,8 @@ class Observer:
         for (cache, outcome), count in (now := _lookups()).items():
             self.caches.labels(cache, outcome).inc(count - self._counted.get((cache, outcome), 0))
         self._counted = now
-        log("answer", _told(answer, used) | {"ms": round(seconds * 1000, 1)})
+        told = _told(answer, used) | {"ms": round(seconds * 1000, 1)}
+        log("answer", told, logging.WARNING if told["low"] else logging.INFO)
 
 
 def _lookups() -> dict[tuple[str, str], int]:
@@ -112,7 +133,8 @@ def _lookups() -> dict[tuple[str, str], int]:
 
 
 def _attributes(answer: Answer) -> dict[str, str | int | bool]:
-    """What a trace says of an answer; its question, which may be personal, stands in the log alone, by the same id."""
+    """What a trace says of an answer; its question, which may be personal, stands in the log by the same id, and here where
+    the environment says so."""
     told = _told(answer, None)
     names = (
         "answer",
@@ -124,6 +146,7 @@ def _attributes(answer: Answer) -> dict[str, str | int | bool]:
         "exhaustive",
         "refused",
         "set_size",
+        *(("question",) if traces.tells_questions() else ()),
     )
     return {f"crmrag.{name}": told[name] for name in names if told[name] is not None}
 
@@ -143,7 +166,10 @@ def _told(answer: Answer, used: Used | None) -> dict[str, Any]:
         "documents": [source.iri for source in answer.sources],
         "scores": [source.score for source in answer.sources],
         "entities": [one.iri for source in answer.sources for one in source.entities],
+        "communities": [source.iri for source in answer.sources if source.kind == "community"],
         "set_size": None if answer.set is None else answer.set.size,
+        "quality": None if answer.quality is None else answer.quality.score,
+        "low": answer.quality is not None and answer.quality.score < WARN_BELOW,
         "timings": dict(answer.timings),
         "tokens": None if used is None else used.prompt_tokens + used.completion_tokens,
         "cost": None if used is None else used.cost,
@@ -201,9 +227,9 @@ class Watch:
         log("request", told | ({"error": failed} if failed else {}))
 
 
-def log(event: str, values: Mapping[str, Any]) -> None:
+def log(event: str, values: Mapping[str, Any], level: int = logging.INFO) -> None:
     """A line of JSON."""
-    LOG.info(event, extra={"told": values})
+    LOG.log(level, event, extra={"told": values})
 
 
 class JsonLines(logging.Formatter):

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from crmrag_query.entities.named import Doubt, Named, SourceTriple
 from crmrag_query.shown import Shown, TableRow, apart
+from crmrag_query.text import amount
 
 Kind = Literal["list", "count", "ask", "rank", "group", "table", "pairs", "compare"]
 Sort = Literal["", "label", "date", "value"]
@@ -248,7 +249,7 @@ class Marks(Shown):
 
     def head(self) -> str:
         more = f"; {self.left} more are not told" if self.left else ""
-        return f"{self.placed} of {self.size} members have a place, {self.dated} a date{more}"
+        return f"{self.placed} of {amount(self.size, 'member')} have a place, {self.dated} a date{more}"
 
     def rows(self) -> Sequence[TableRow]:
         return [
@@ -297,7 +298,7 @@ class Columns(Shown):
     }
 
     def head(self) -> str:
-        return f"{len(self.columns)} columns of {self.size} members"
+        return f"{amount(len(self.columns), 'column')} of {amount(self.size, 'member')}"
 
     def rows(self) -> Sequence[TableRow]:
         return [(one.key, one.label, one.members, one.values, one.telling) for one in self.columns]
@@ -338,7 +339,7 @@ class Facets(Shown):
     COLUMNS: ClassVar[dict[str, type]] = {"facet": str, "value": str, "count": int, "iri": str}
 
     def head(self) -> str:
-        return f"{len(self.facets)} facets of {self.size} members"
+        return f"{amount(len(self.facets), 'facet')} of {amount(self.size, 'member')}"
 
     def rows(self) -> Sequence[TableRow]:
         return [

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -43,6 +43,7 @@ TERMINALS = {
 }
 _TERMINAL = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in TERMINALS.items()))
 _ESCAPE = re.compile(_ESCAPED)
+_SIGN_ESCAPED = re.compile(r"\\(.)")
 _FORBIDDEN = re.compile(r"[\x00-\x20<>\"{}|^`\\]")
 _PLAIN = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 _WRITTEN = {"\\": "\\\\", '"': '\\"'} | {sign: "\\" + letter for letter, sign in _PLAIN.items()}
@@ -126,7 +127,26 @@ def tokenise(query: str) -> Tokens:
             found.append(Token(kind, _plain(kind, match.group(), query, at), at, spaced))
             spaced = False
         at = match.end()
-    return Tokens(query, tuple(found))
+    return Tokens(query, tuple(_written_out(found)))
+
+
+def _written_out(tokens: Sequence[Token]) -> Iterator[Token]:
+    """The tokens, names with an escaped sign (``t:a\\/b``), which not every parser undoes, as the IRIs that they stand for.
+    Those of a prefix that is declared again, or never, stay as they are."""
+    declared = [
+        (name.text, iri.text)
+        for word, name, iri in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if word.text.upper() == "PREFIX" and iri.kind == "iri"
+    ]
+    spaces = {name: iri for name, iri in declared if sum(name == other for other, _ in declared) == 1}
+    for token in tokens:
+        prefix, colon, local = token.text.partition(":")
+        space = spaces.get(prefix + colon) if token.kind == "prefixed" and "\\" in local else None
+        if space is None:
+            yield token
+        else:
+            plain = _SIGN_ESCAPED.sub(r"\1", local)
+            yield replace(token, kind="iri", text=f"<{space[1:-1]}{plain}>")
 
 
 def position(text: str, at: int) -> str:

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from crmrag_query.entities.named import Named, SourceTriple
 from crmrag_query.shown import Shown, TableRow
+from crmrag_query.text import amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ class GraphFound(Shown):
         return iter(self.entities)
 
     def head(self) -> str:
-        return f"{len(self.entities)} entities for {self.query!r} in {self.dataset}"
+        return f"{amount(len(self.entities), 'entity', 'entities')} for {self.query!r} in {self.dataset}"
 
     def rows(self) -> Sequence[TableRow]:
         return [
@@ -141,7 +142,7 @@ class GraphContext(Shown):
 
     def head(self) -> str:
         return (
-            f"{self.entity.label} ({self.entity.category}): {len(self.neighbours)} entities within "
+            f"{self.entity.label} ({self.entity.category}): {amount(len(self.neighbours), 'entity', 'entities')} within "
             f"{self.max_hops} hops{'' if self.whole else ', more are left out'}"
         )
 
@@ -173,8 +174,8 @@ class GraphCommunities(Shown):
 
     def head(self) -> str:
         return (
-            f"{len(self.communities)} of {self.total:,} communities on level {self.level} of {self.levels} "
-            f"in {self.dataset}"
+            f"{len(self.communities)} of {amount(self.total, 'community', 'communities')} on level {self.level} "
+            f"of {self.levels} in {self.dataset}"
         )
 
     def rows(self) -> Sequence[TableRow]:

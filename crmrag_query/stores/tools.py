@@ -17,7 +17,7 @@ from crmrag_query.entities.named import Named, SourceTriple
 from crmrag_query.errors import CrmRagError, QuestionError, UnknownEntity
 from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphEntity, GraphFound
 from crmrag_query.stores.store import SearchStore
-from crmrag_query.text import plain, shorten
+from crmrag_query.text import amount, plain, shorten
 
 # entities found that come with triples, and how many. Source: the published graph tools
 RELATED, RELATIONS = (5, 10)
@@ -166,7 +166,7 @@ def found_lines(found: GraphFound) -> Iterator[str]:
             yield f"    “{one.description}”"
         yield from (f"    {_triple(triple)}" for triple in one.relations)
         if len(one.relations) < one.total and one.relations:
-            yield f"    … of {one.total} triples: graph_context with this IRI tells more."
+            yield f"    … of {amount(one.total, 'triple')}: graph_context with this IRI tells more."
 
 
 def context_lines(found: GraphContext) -> Iterator[str]:
@@ -178,9 +178,10 @@ def context_lines(found: GraphContext) -> Iterator[str]:
     for one in found.alike:
         yield f"Also of this name: {one.label} <{one.iri}>"
     hops = {1: "1 hop"}.get(found.max_hops, f"{found.max_hops} hops")
-    yield f"Within {hops}: {len(found.neighbours)} entities" + ("" if found.whole else "; more are left out")
+    there = amount(len(found.neighbours), "entity", "entities")
+    yield f"Within {hops}: {there}" + ("" if found.whole else "; more are left out")
     for near in found.neighbours:
-        left = f", {near.total} triples, {near.shown} told here" if near.shown < near.total else ""
+        left = f", {amount(near.total, 'triple')}, {near.shown} told here" if near.shown < near.total else ""
         yield f"- {near.label} ({near.category}, {near.hops} away{left}) <{near.iri}>"
     if found.relations:
         yield "Triples:"
@@ -190,11 +191,11 @@ def context_lines(found: GraphContext) -> Iterator[str]:
 def communities_lines(found: GraphCommunities) -> Iterator[str]:
     """Communities, as lines."""
     yield _said_by(found.dataset, found.release)
-    shown = len(found.communities)
-    yield f"Level {found.level} of {found.levels} (0 is the finest): {shown} of {found.total} communities"
+    shown = f"{len(found.communities)} of {amount(found.total, 'community', 'communities')}"
+    yield f"Level {found.level} of {found.levels} (0 is the finest): {shown}"
     for at, one in enumerate(found.communities, 1):
         like = f", similarity {one.similarity:.2f}" if one.similarity is not None else ""
-        yield f"{at}. “{one.title}” ({one.size} members{like}; community {one.id})"
+        yield f"{at}. “{one.title}” ({amount(one.size, 'member')}{like}; community {one.id})"
         yield f"    “{one.summary}”"
         if one.members:
             more = f" and {one.size - len(one.members)} more" if one.size > len(one.members) else ""

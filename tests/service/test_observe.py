@@ -113,7 +113,9 @@ def test_answers_are_counted_with_their_stages(fresh: httpx.Client) -> None:
         fresh.post(f"{API}/ask", json={"question": QUESTION}, headers={"Accept": accept})
     fresh.post(f"{API}/ask", json={"question": "?"})
     found = metrics(fresh)
-    assert value(found, "crmrag_answers_total", dataset="sample", written_by="extractive") == 2
+    assert value(found, "crmrag_answers_total", dataset="sample", mode="crm", written_by="extractive") == 2
+    assert value(found, "crmrag_answer_seconds_count", mode="crm") == 2
+    assert value(found, "crmrag_quality_count", mode="crm") == 2
     stages = {dict(labels)["stage"] for labels in found["crmrag_stage_seconds_count"]}
     assert {"linking", "encoding", "retrieval", "evidence", "context", "exact", "answer"} <= stages
     assert all(number == 2 for number in found["crmrag_stage_seconds_count"].values())
@@ -166,6 +168,29 @@ def test_each_answer_is_a_line_that_evaluations_can_be_made_from(
     assert any(score is not None and score > 0 for score in line["scores"])
     assert line["set_size"] == answer["set"]["size"] and line["timings"] == answer["timings"]
     assert isinstance(line["entities"], list) and line["tokens"] is None and line["cost"] is None
+
+
+def test_themes_and_quality_stand_in_the_log_and_what_is_low_is_a_warning(
+    fresh: httpx.Client, lines: pytest.LogCaptureFixture
+) -> None:
+    asked = {"question": "What are the main topics?", "mode": "global_vector"}
+    answer = fresh.post(f"{API}/ask", json=asked).json()
+    [line] = told(lines, "answer", 1)
+    themes = [source["iri"] for source in answer["sources"] if source["kind"] == "community"]
+    assert themes and line["communities"] == themes
+    assert line["quality"] == answer["quality"]["score"] and line["low"] == (line["quality"] < 0.6)
+    level = next(record.levelname for record in lines.records if record.msg == "answer")
+    assert (level == "WARNING") == line["low"]
+
+
+def test_feedback_is_counted_by_mode(fresh: httpx.Client) -> None:
+    asked = {"question": QUESTION, "mode": "fulltext"}
+    answer = fresh.post(f"{API}/ask", json=asked).json()
+    for verdict in ("good", "bad", "bad"):
+        fresh.post(f"{API}/feedback", json={"answer": answer["id"], "verdict": verdict}).raise_for_status()
+    found = metrics(fresh)
+    assert value(found, "crmrag_feedback_total", mode="fulltext", verdict="bad") == 2
+    assert value(found, "crmrag_feedback_total", mode="fulltext", verdict="good") == 1
 
 
 def test_the_page_for_operators_tells_every_field_of_the_log(

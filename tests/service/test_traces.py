@@ -70,7 +70,32 @@ def test_a_question_over_http_is_a_trace_of_its_stages(
     assert STAGES <= stages == set(answer["timings"]) - {"retrieval", "total"}
     told = {one.key: one.value for one in question.attributes}
     assert told["crmrag.answer"].string_value == answer["id"] and told["crmrag.set_size"].int_value == 4
-    assert not any(COUNTED in str(span) for span in spans), "questions stand in the log alone"
+
+
+@pytest.mark.parametrize("asked_for", [False, True])
+def test_questions_and_searched_texts_stand_in_traces_only_where_that_is_asked_for(
+    data: Path, forked: Path, tmp_path: Path, collector: tuple[str, list[Any]], asked_for: bool
+) -> None:
+    address, spans = collector
+    variables = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": address,
+        "OTEL_SERVICE_NAME": "museum",
+        "OTEL_BSP_SCHEDULE_DELAY": "100",
+        "CRMRAG_TRACE_QUESTIONS": "1" if asked_for else "",
+    }
+    with process(data, "--state", str(tmp_path), forked=forked, **variables) as running:
+        told = httpx.get(
+            f"{running.address}/api/v1/search",
+            params={"text": "Magistros", "dataset": "sample"},
+            timeout=PATIENCE,
+        )
+        assert told.status_code == 200, told.text
+        httpx.post(
+            f"{running.address}/api/v1/ask", json={"question": COUNTED, "dataset": "sample"}, timeout=PATIENCE
+        )
+        until(lambda: {"GET /api/v1/search", "question"} <= {span.name for span in spans})
+    for text in ("Magistros", COUNTED):
+        assert any(text in str(span) for span in spans) == asked_for
 
 
 def test_a_program_sees_the_stages_in_its_own_trace_and_no_stage_stays_behind(

@@ -26,11 +26,13 @@ Fault = Literal[
     "filter",
     "length",
     "empty",
+    "no schema",
 ]
 """How a reply goes wrong: ``silent`` says nothing, ``drip`` sends comments for ever, ``held`` is an answer that ends
 not before ``script.released`` is set, ``cut`` closes after a few words,
 ``cut chunk`` within HTTP's chunked encoding, ``not json`` is a page of HTML, ``bad event`` an event that is no JSON,
-``refusal`` and ``filter`` as OpenAI tells them, ``length`` ends at the limit of tokens, ``empty`` ends at once."""
+``refusal`` and ``filter`` as OpenAI tells them, ``length`` ends at the limit of tokens, ``empty`` ends at once,
+``no schema`` refuses requests with a schema alone."""
 
 
 @dataclass
@@ -75,10 +77,12 @@ def _answer(script: Script, handler: BaseHTTPRequestHandler) -> None:
     request = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
     script.requests.append(request)
     headers = {"Connection": "close", **script.headers}
-    if script.status != 200:
+    schemaless = script.fault == "no schema"
+    if script.status != 200 or (schemaless and "response_format" in request):
         body = json.dumps({"error": {"message": "scripted failure"}})
-        send(handler, script.status, "application/json", body.encode(), headers)
-    elif script.fault and (script.fault != "held" or _answers(request)):
+        status = 400 if schemaless else script.status
+        send(handler, status, "application/json", body.encode(), headers)
+    elif script.fault and not schemaless and (script.fault != "held" or _answers(request)):
         _fail(script, handler)
     else:
         reply = script.replies.pop(0) if len(script.replies) > 1 else script.replies[0]

@@ -81,6 +81,7 @@ ENVIRONMENT = """\
 | `CRMRAG_CONFIG` | the folder of these files |
 | `CRMRAG_MODEL` | the language model that writes answers, by its litellm name |
 | `CRMRAG_API_BASE` | the address of a model server of your own |
+| `CRMRAG_TRACE_QUESTIONS` | if set, traces hold questions and query strings, which else they do not |
 | `CRMRAG_MODEL_TIMEOUT` | seconds that `crmrag ask` and `chat` wait for each silence of it; default 60 |
 | `CRMRAG_API_KEYS` | keys, separated by commas, of which `crmrag serve` wants one |
 | `CRMRAG_API_KEY` | the key that `crmrag mcp` sends to such a service |
@@ -156,7 +157,8 @@ TOLD_ELSEWHERE = ("endpoint.requests", "suspects", "sources[]")
 OF_SOURCES = """\
 ### Sources of a data set
 
-Each entry of `sources` has one kind of source, with the keys of that kind below it, and may have `named_graph`, that of
+Each entry of `sources` has one kind of source, with the keys of that kind below it, and may have `by_file: true`, by
+which each of its files has a graph of its own, or `named_graph`, that of
 its triples that are in none. Without it each of several sources has the graph `urn:crmrag:source:KIND`, with a number
 from the second of a kind on. The value of the first key may stand alone (`rdf: exports/*.ttl`). `endpoint` has the keys
 above; those of the others follow. A kind of your own is [a package](../extending.md#a-source)."""

@@ -42,7 +42,7 @@ class RdfFiles(FileSource):
 
     def fingerprint_of(self, checksums: Mapping[Path, str]) -> str:
         """SHA-256 of formats, contents, base IRI and JSON-LD contexts, given the SHA-256 of each file."""
-        contents = sorted(f"{format_of(path).name} {checksum}" for path, checksum in checksums.items())
+        contents = self.contents(checksums)
         contents += sorted(f"{address} {sha256_file(path)}" for address, path in self.contexts.items())
         return hashlib.sha256("\n".join([self.base_iri, *contents]).encode()).hexdigest()
 

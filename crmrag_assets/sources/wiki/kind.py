@@ -140,13 +140,17 @@ def open_dumps(config: WikiConfig, opening: Opening) -> WikiDumps:
     return WikiDumps(opening.paths, opening.method, opening.root, config=config)
 
 
+NO_PAGE = "Export its pages again (Special:Export, or dumpBackup.php), or name another file."
+
+
 def look(config: WikiConfig, opening: Opening) -> Iterator[str]:
     """What is wrong with the first page of each dump."""
     for path in opening.paths:
         tally = Tally()
         try:
             if next(Dump(path, tally).pages(), None) is None:
-                yield f"{path}: there is no page in it. {' '.join(map(str, tally.broken))}".strip()
+                broken = " ".join(map(str, tally.broken))
+                yield f"{path}: there is no page in it. {broken} {NO_PAGE}".replace("  ", " ")
         except SourceError as error:
             yield str(error)
 

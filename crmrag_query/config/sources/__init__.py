@@ -15,6 +15,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, get_origin
+from urllib.parse import quote, unquote
 
 from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, model_serializer, model_validator
 
@@ -23,8 +24,20 @@ from crmrag_query.config.reading import FORBIDDEN_IN_IRI, Record, parse_part
 from crmrag_query.errors import ConfigError, Mistake
 
 GROUP = "crmrag.sources"
+FILE_GRAPH = "urn:crmrag:file:"
+"""Begins the graph of a file, in a source whose statements are told apart by their files."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:.")
 _MAGIC = re.compile(r"[*?\[]")
+
+
+def graph_of_file(name: str) -> str:
+    """The graph of a file, by its name as reports show it."""
+    return FILE_GRAPH + quote(name)
+
+
+def file_of_graph(graph: str) -> str:
+    """The name of the file whose graph it is; "" for a graph of none."""
+    return unquote(graph.removeprefix(FILE_GRAPH)) if graph.startswith(FILE_GRAPH) else ""
 
 
 def is_absolute(text: str) -> bool:
@@ -111,31 +124,35 @@ class SourceConfig(Record):
 
 
 class SourceEntry(Record):
-    """One source of a data set. ``graph``: the named graph of those of its triples that have none, "" for none;
-    ``key``: where it stands in the data set's entry."""
+    """One source of a data set. ``graph``: the named graph of those of its triples that have none, "" for none; ``by_file``:
+    whether these are in one of the file that they stand in; ``key``: where it stands in the data set's entry."""
 
     kind: str
     config: SerializeAsAny[SourceConfig]
     graph: str = ""
+    by_file: bool = False
     key: str = Field(default="", exclude=True, repr=False)
 
     @property
     def identity(self) -> str:
         """16 hexadecimal digits that tell it from the other sources of its data set, whatever their order."""
-        told = {"kind": self.kind, "graph": self.graph, **self.config.stated()}
+        told = {"kind": self.kind, "graph": self.graph, **self._apart(), **self.config.stated()}
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
 
     @model_serializer
     def _as_written(self) -> dict[str, Any]:
-        return {self.kind: self.config.model_dump(mode="json")} | (
-            {"named_graph": self.graph} if self.graph else {}
-        )
+        graph = {"named_graph": self.graph} if self.graph else {}
+        return {self.kind: self.config.model_dump(mode="json"), **graph, **self._apart()}
+
+    def _apart(self) -> dict[str, bool]:
+        return {"by_file": True} if self.by_file else {}
 
 
 class _Beside(Record):
     """What may stand beside the kind in an entry of `sources`."""
 
     named_graph: Iri | None = None
+    by_file: bool = False
 
 
 def parse_sources(listed: Any, file: Path | str, key: str) -> tuple[SourceEntry, ...]:
@@ -171,7 +188,11 @@ def _parsed(entry: Any, file: Path | str, place: str, short: str) -> SourceEntry
         raise ConfigError.single(file, f"{place}.{kind}", "no such kind of source", remedy=remedy)
     beside = parse_part(_Beside, {key: value for key, value in entry.items() if key != kind}, file, place)
     config = parse_part(config_of(kind), entry[kind], file, f"{place}.{kind}")
-    return SourceEntry(kind=kind, config=config, graph=beside.named_graph or "", key=f"{short}.{kind}")
+    if beside.by_file and (beside.named_graph or config.server()):
+        why = "it has no files" if config.server() else "its triples have a `named_graph`"
+        raise ConfigError.single(file, f"{place}.by_file", why, remedy="Leave out one of both.")
+    graph = beside.named_graph or ""
+    return SourceEntry(kind=kind, config=config, graph=graph, by_file=beside.by_file, key=f"{short}.{kind}")
 
 
 @cache

@@ -38,7 +38,7 @@ def test_what_is_broken_is_counted_and_shown(project: Project) -> None:
     assert done.exit_code == 1, done.output
     lines = done.stdout.splitlines()
     assert lines[0].startswith("churches: 20 entities with ") and lines[0].endswith("held against 13 shapes")
-    assert lines[1] == "1 entities break a shape."
+    assert lines[1] == "1 entity breaks a shape."
     assert "  violation       1  an actor has a name" in lines
     at = lines.index("an actor has a name:")
     assert lines[at + 1].endswith("<http://example.org/nobody>") and "has no name" in lines[at + 2]

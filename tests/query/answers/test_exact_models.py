@@ -66,6 +66,19 @@ def test_a_models_plan_that_is_none_leaves_ours(museum: Release) -> None:
     assert answer.exhaustive and members(answer) == {iri("p1"), iri("p2"), iri("p3")}
 
 
+def test_the_reader_is_told_where_the_model_gave_no_plan(museum: Release) -> None:
+    """Be it that it fails, that what it writes is none, or that it says that it cannot; not where our own reading is sure."""
+    for question in (BY_HER, STRANGE):
+        with model_server(ANALYSIS, "No plan today.", "Nor now.", "Three paintings [1].") as server:
+            answer = ask(museum, question, by(server))
+        assert [note for note in answer.notes if "gave no valid plan, twice" in note], question
+    with plan_server({}) as planner:
+        model = LiteLLM(MODEL, planner.address)
+        told = {question: ask(museum, question, model).notes for question in (BY_HER, STRANGE)}
+    assert "This question is not in the script." in "".join(told[STRANGE])
+    assert "not in the script" not in "".join(told[BY_HER])
+
+
 def test_what_the_model_reads_holds_the_set_and_its_size(museum: Release) -> None:
     with model_server(ANALYSIS, PLAN, "There are 3: Harbour 2 [1] and others.") as server:
         answer = ask(museum, BY_HER, by(server))

@@ -32,13 +32,13 @@ def run(*arguments: str) -> str:
 
 
 def test_a_data_set_is_added_listed_and_checked(project: Path) -> None:
-    assert "added bells (1 files)" in run(
+    assert "added bells (1 file)" in run(
         "add", "bells", "--rdf", "*.ttl", "--title", "Bells", "--language", "el"
     )
     assert run("list") == "bells  Bells  [el]  *.ttl\n"
     assert json.loads(run("list", "--json"))[0]["languages"] == ["el"]
     checked = run("check")
-    assert "bells: 1 files" in checked
+    assert "bells: 1 file" in checked
     assert "fr76: 76 relationships, 237 paths, " in checked
     assert checked.endswith("No mistakes found.\n")
 

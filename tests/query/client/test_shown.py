@@ -178,3 +178,10 @@ def test_every_result_gives_frames() -> None:
         or not hasattr(route.result, "rows")
     }
     assert without - {"export"} == set()
+
+
+def test_one_thing_is_told_in_the_singular(local: Client) -> None:
+    one, more = local.search("Asinou", limit=1), local.search("Asinou", limit=2)
+    assert str(one).startswith("1 entity for") and "(1 row)" in repr(one)
+    assert str(more).startswith("2 entities for") and "(2 rows)" in repr(more)
+    assert "1 entity for" in str(local.graph_search("Asinou", limit=1))

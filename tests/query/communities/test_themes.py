@@ -6,7 +6,9 @@ import json
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -23,6 +25,7 @@ from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import QuestionError, ReleaseError, UnknownEntity
 from crmrag_query.language import LANGUAGES
 from crmrag_query.retrieval.modes import find_mode
+from tests.conftest import ROOT
 from tests.support.shared import sample_release
 
 QUESTION = "What is this collection about?"
@@ -152,3 +155,53 @@ def test_a_theme_is_told_alone_and_those_of_an_entity_from_the_finest_on(client:
         client.themes(theme="0" * 16)
     with pytest.raises(UnknownEntity):
         client.themes(of="https://example.org/none")
+
+
+THEMATIC = [
+    one
+    for one in json.loads((ROOT / "benchmarks" / "questions" / "themes.json").read_text(encoding="utf-8"))
+    if one["dataset"] == "sample"
+]
+
+
+@pytest.mark.parametrize("mode", ["crm", "global_vector"])
+@pytest.mark.parametrize("one", THEMATIC, ids=lambda one: one["question"])
+def test_a_thematic_question_is_answered_by_the_right_themes_and_their_centre(
+    client: Client, one: dict[str, Any], mode: str
+) -> None:
+    """The gold members are known from the data alone: a query's, or igraph's own communities."""
+    cited = [source for source in client.ask(one["question"], mode=mode).sources if source.cited]
+    at = [number for number, source in enumerate(cited) if source.kind == "community"]
+    assert at and at[0] == 0, "themes are the sources"
+    beside = [source.iri for source in cited[1 : [*at, len(cited)][1]]]
+    assert beside and set(beside) & set(one["gold_iris"]), "beside a theme stand members that belong to it"
+
+
+def test_the_theme_of_what_is_named_comes_first_and_names_it(client: Client, sample: Release) -> None:
+    goul = "https://example.org/troodos/person/philippos-goul"
+    answer = client.ask("Which themes are there around Philippos Goul?")
+    first, named = (source for source in answer.sources[:2])
+    assert (first.kind, named.iri) == ("community", goul)
+    node = sample[Documents].graph.node(goul)
+    document = int(sample[Documents].entity_document[node])
+    communities = sample[Communities]
+    own = [communities.name(one) for one in communities.of_document(document)]
+    assert any(first.iri.endswith(name) for name in own)
+
+
+def test_the_finest_community_of_a_document_is_the_first_of_its_own(sample: Release) -> None:
+    communities, every = sample[Communities], np.arange(sample[Documents].count, dtype=np.int32)
+    expected = [next(iter(communities.of_document(int(one))), -1) for one in every]
+    assert communities.finest(every).tolist() == expected
+
+
+def test_the_attribution_tells_every_source_and_the_themes_under_published_names(client: Client) -> None:
+    answer = client.ask("What are the main topics?")
+    told = answer.attribution()
+    assert told["primary_sources"] == [one.iri for one in answer.sources if one.cited]
+    assert [one["index"] for one in told["chunk_details"]] == [one.n for one in answer.sources]
+    assert all(len(one["content_preview"]) <= 200 for one in told["chunk_details"])
+    themes = {one.iri: one.label for one in answer.sources if one.kind == "community"}
+    assert {one["id"]: one["title"] for one in told["community_context"]} == themes and themes
+    assert told["retrieval_metadata"]["total_chunks"] == len(answer.sources)
+    assert told["retrieval_metadata"]["retrieval_mode"] == "crm"

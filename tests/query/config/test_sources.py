@@ -106,6 +106,8 @@ def test_the_identity_of_a_source_is_that_of_its_data_and_not_of_its_place(proje
         ([{"named_graph": "urn:g"}], "museum.sources[0]: it must hold one kind of source"),
         (["a.ttl"], "museum.sources[0]: it must hold one kind of source"),
         ([{"rdf": "a.ttl"}, {"rdf": {"file": "b.ttl"}}], "[1].rdf.file: unknown key (found 'b.ttl'). Did you mean files?"),
+        ([{"rdf": "a.ttl", "named_graph": "urn:g", "by_file": True}], "sources[0].by_file: its triples have"),
+        ([{"endpoint": URL, "by_file": True}], "sources[0].by_file: it has no files"),
         ([{"rdf": "a.ttl", "named_graph": "g"}], "sources[0].named_graph: 'g' is not an absolute IRI"),
         ([{"wiki": {"files": "a.xml", "language": "en-abcdefghi"}}], "sources[0].wiki.language: string should match"),
         ([{"rdf": 3}], "sources[0].rdf: it holds files, or keys: files, base_iri, contexts"),
@@ -146,7 +148,7 @@ def run(*arguments: str) -> str:
 def test_a_list_is_added_listed_and_checked(project: Path) -> None:
     words = ("--rdf", "a.ttl", "--endpoint", URL, "--source", "rdf=b.ttl")
     told = run("add", "museum", *words)
-    assert "added museum (1 files and a SPARQL endpoint and 1 files)" in told and "check museum --ask" in told
+    assert "added museum (1 file and a SPARQL endpoint and 1 file)" in told and "check museum --ask" in told
     written = yaml.safe_load((project / "config" / "datasets.yaml").read_text(encoding="utf-8"))
     assert written["datasets"]["museum"]["sources"] == [
         {"rdf": ["a.ttl"]},
@@ -156,7 +158,7 @@ def test_a_list_is_added_listed_and_checked(project: Path) -> None:
     assert f"a.ttl; {URL} (default graph); b.ttl" in run("list")
     assert [*json.loads(run("list", "--json"))[0]["sources"][1]] == ["endpoint"]
     checked = run("check", "museum")
-    assert "museum: 3 sources\n  rdf: 1 files\n" in checked and "No mistakes found." in checked
+    assert "museum: 3 sources\n  rdf: 1 file\n" in checked and "No mistakes found." in checked
     assert "its triples are in the graph urn:crmrag:source:rdf:2, but for" in checked
 
 

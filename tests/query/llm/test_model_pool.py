@@ -178,3 +178,14 @@ def test_which_faults_of_a_server_are_tried_again(status: int, tries: int) -> No
     assert len(script.requests) == tries
     if status == 400:  # perhaps it takes no schema
         assert ["response_format" in one for one in script.requests] == [True, False]
+
+
+@pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
+@pytest.mark.filterwarnings("ignore")
+def test_a_server_that_takes_no_schema_is_asked_without_one_and_from_then_on_at_once() -> None:
+    with model_server('{"n": 7}', fault="no schema") as script:
+        pool = ModelPool(LiteLLM("openai/scripted", script.address), workers=1)
+        assert list(pool.map(asking("1", "2"), read)) == [7, 7]
+    assert ["response_format" in request for request in script.requests] == [True, False, False]
+    assert [request["max_tokens"] for request in script.requests] == [10, 10, 10]
+    assert pool.counts == {"asked": 2, "kept": 0, "failed": 0, "left": 0}

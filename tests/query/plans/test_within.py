@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from pyoxigraph import NamedNode, RdfFormat, Store
 
-from crmrag_query.artifacts.release import Release
+from crmrag_query.answers.sources import lineage
+from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
@@ -17,9 +19,10 @@ from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Member, Plan, read_plan
 from crmrag_query.plans.within import Scope, read_within
 from crmrag_query.plans.world import World
-from tests.support.builds import CRM
+from tests.support.builds import BASE, CRM, build_all, make_project, turtle
 from tests.support.shared import TROODOS, sample_release
 
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 CHURCH = "https://example.org/troodos/type/church"
 ASINOU = "https://example.org/troodos/church/asinou"
 BEFORE = {"where": [{"kind": "dated", "end": 438_000}]}
@@ -112,3 +115,28 @@ def test_what_cannot_be_executed_is_refused(sample: Release) -> None:
         Scope.of(
             sample, Plan.model_validate({"where": [{"kind": "related", "way": {"relations": ["nothere"]}}]})
         )
+
+
+def test_a_source_file_is_asked_alone_where_its_source_is_told_by_files(tmp_path: Path) -> None:
+    more = f'<{BASE}bell> a <{CRM}E22_Human-Made_Object> ; <{LABEL}> "Old bell" .\n'
+    project = make_project(
+        tmp_path, turtle(3), sources=[{"rdf": ["churches.ttl", "loans/*.ttl"], "by_file": True}]
+    )
+    (project.root / "loans").mkdir()
+    (project.root / "loans" / "bells 1.ttl").write_text(more, encoding="utf-8")
+    build_all(project.context())
+    release = open_release("churches", project.root / "data")
+    bell = f"{BASE}bell"
+    every = {release[Graph].iri(release[Documents].entity(one)) for one in range(release[Documents].count)}
+    assert members(release, {"files": ["loans/bells 1.ttl"]}) == {bell}
+    assert members(release, {"files": ["churches.ttl"]}) == every - {bell}
+    assert members(release, {"files": ["churches.ttl", "loans/bells 1.ttl"]}) == every
+    told = lineage(release, bell, LABEL, "Old bell").origin
+    assert told is not None and told.files == ("loans/bells 1.ttl",)
+    with pytest.raises(QuestionError, match=r"'loans.ttl'.*churches.ttl, loans/bells 1.ttl"):
+        members(release, {"files": ["loans.ttl"]})
+
+
+def test_a_file_of_a_source_that_is_not_told_by_files_is_refused_with_the_remedy(sample: Release) -> None:
+    with pytest.raises(QuestionError, match="by_file"):
+        members(sample, {"files": [TROODOS.name]})

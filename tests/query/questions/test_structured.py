@@ -67,6 +67,12 @@ def test_a_metered_model_is_asked_for_the_same_schema_and_its_usage_counts() -> 
     assert metered.usage.prompt_tokens > 0 and metered.usage.completion_tokens > 0
 
 
+def test_a_server_that_takes_no_schema_is_asked_without_one() -> None:
+    with model_server(GOOD, fault="no schema") as script:
+        found, note = analyse_with_model(LiteLLM(MODEL, script.address), QUESTION, WORDS, METHOD.prompts)
+    assert (note, found.form) == ("", Form.ENUMERATION)
+
+
 @pytest.mark.parametrize(
     "reply", [f"```json\n{GOOD}\n```", f"Here it is: {GOOD} I hope this helps.", f"```\n{GOOD}```"]
 )

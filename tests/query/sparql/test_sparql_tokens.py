@@ -6,6 +6,7 @@ import time
 
 import pyoxigraph as ox
 import pytest
+import rdflib
 from hypothesis import given
 from hypothesis import strategies as st
 from rdflib.plugins.sparql.parser import parseQuery
@@ -29,6 +30,15 @@ def test_both_parsers_read_the_plain_form() -> None:
     assert "\n" not in tokens.text and "\r" not in tokens.text and "comment" not in tokens.text
     parseQuery(tokens.text)
     assert list(ox.Store().query(tokens.text)) == list(ox.Store().query(LONG)) == []
+
+
+def test_names_with_escaped_signs_are_the_same_iris_for_both_parsers() -> None:
+    query = r"PREFIX t: <http://example.org/> SELECT ?x { VALUES ?x { t:type\/church t:a\,b t:plain } }"
+    plain = tokenise(query).text
+    expected = [row[0].value for row in ox.Store().query(query)]
+    assert expected == [row[0].value for row in ox.Store().query(plain)]
+    assert expected[0] == "http://example.org/type/church"
+    assert [str(row[0]) for row in rdflib.Graph().query(plain)] == expected
 
 
 def test_plain_form_is_its_own_plain_form() -> None:

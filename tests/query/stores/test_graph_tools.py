@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from click.testing import CliRunner
 
 from crmrag_query import Client
+from crmrag_query.answers.ask import Ask, stream
+from crmrag_query.answers.records import answer_of
+from crmrag_query.artifacts.release import Release
+from crmrag_query.cli.graph import graph
+from crmrag_query.codec import to_json
 from crmrag_query.errors import CrmRagError
+from crmrag_query.llm.model import LiteLLM
+from crmrag_query.retrieval.modes import find_mode
+from crmrag_query.stores.release import ReleaseStore
 from crmrag_query.stores.store import SearchStore
 from crmrag_query.stores.tools import TOOLS, StoreTools, run_tool, tool_schemas
+from crmrag_query.text import as_data, printable
 from tests.query.client.conftest import Calling
 from tests.query.mcp.conftest import Hosted
+from tests.support.model_server import calls, model_server
 
 ASINOU = "https://example.org/troodos/church/asinou"
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -31,6 +44,43 @@ def test_every_way_gives_the_same(
     call: Calling, store: SearchStore, name: str, arguments: dict[str, Any]
 ) -> None:
     assert call(name, **arguments) == getattr(StoreTools(store, "sample"), name)(**arguments)
+
+
+@pytest.mark.parametrize(("name", "arguments"), CALLS, ids=lambda one: str(one)[:40])
+def test_the_command_line_gives_the_same(
+    data: Path, release: Release, name: str, arguments: dict[str, Any]
+) -> None:
+    store = ReleaseStore(release)
+    given = {key.removeprefix("max_"): str(value) for key, value in arguments.items()}
+    words = [given.pop(key) for key in ("query", "entity") if key in given]
+    options = [text for key, value in given.items() for text in (f"--{key}", value)]
+    command = [name.removeprefix("graph_"), "sample", *words, *options, "--data", str(data)]
+    expected = getattr(StoreTools(store, "sample"), name)(**arguments)
+    told = CliRunner().invoke(graph, [*command, "--json"], catch_exceptions=False)
+    assert told.output.strip() == to_json(expected)
+    lines = CliRunner().invoke(graph, command, catch_exceptions=False).output
+    assert lines == printable(run_tool(StoreTools(store, "sample"), name, arguments).text) + "\n"
+
+
+@pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "arguments"), CALLS, ids=lambda one: str(one)[:40])
+def test_a_scripted_agent_is_told_the_same(
+    release: Release,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    arguments: dict[str, Any],
+) -> None:
+    store = ReleaseStore(release)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with model_server("{}", "{}", calls(**{name: arguments}), "It is told there [1].") as script:
+        model = LiteLLM("openai/scripted", script.address)
+        how = Ask(model, mode=find_mode(release, "agent"), dataset="sample")
+        (source, *_) = answer_of(stream(release, "What is there?", how)).sources
+    result = next(one for one in script.requests[-1]["messages"] if one["role"] == "tool")["content"]
+    whole = run_tool(StoreTools(store, "sample"), name, arguments).text
+    assert as_data(whole)[:1000] in result  # what is long is told in part
+    assert source.kind == "tool" and name in source.label
 
 
 @pytest.mark.parametrize(

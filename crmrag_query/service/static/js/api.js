@@ -158,7 +158,20 @@ export const forgetConversation = (body, how) => post("/conversations/remove", b
 export const answer = (params, how) => get("/answers", params, how); // id
 export const replay = (body, how) => post("/replay", body, how); // id
 export const feedback = (body, how) => post("/feedback", body, how); // answer, verdict, comment
-export const modes = (params, how) => get("/modes", params, how); // dataset
+
+const MODES_KEPT = 60_000; // milliseconds, after which a new release may be asked in other modes
+const keptModes = new Map();
+
+/** The modes of a data set: asked for once for all that shows them, so that it cannot be stopped. */
+export function modes({ dataset }) {
+  const kept = keptModes.get(dataset);
+  if (kept && performance.now() - kept.at < MODES_KEPT) return kept.found;
+  const found = get("/modes", { dataset });
+  keptModes.set(dataset, { at: performance.now(), found });
+  found.catch(() => keptModes.delete(dataset));
+  return found;
+}
+
 export const compareModes = (body, how) => post("/modes/compare", body, how); // question, dataset, modes
 export const candidates = (params, how) => get("/candidates", params, how); // dataset, limit, offset, language
 export const evaluations = (params, how) => get("/evaluations", params, how); // dataset
