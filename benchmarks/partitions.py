@@ -186,10 +186,13 @@ def page(held: dict[str, Any]) -> Iterator[str]:
     for name, found in held.get("aligners", {}).items():
         yield (
             f"\n## {name}: aligners\n\n{found['parts']} parts; {found['questions']:,} questions, {found['different']:,} of "
-            f"them different, by the encoder {found['encoder']}.\n\n{markdown_table(found['matrix'])}\n\n"
-            f"### {name}: {found['best']}, beside other ways\n\n{markdown_table(found['systems'])}\n\n"
-            f"### {name}: end to end\n\n{markdown_table(found['end_to_end'])}\n\n{found['verdict']}"
+            f"them different, by the encoder {found['encoder']}.\n\n{markdown_table(found['matrix'])}"
         )
+        if "best" in found:
+            yield (
+                f"\n### {name}: {found['best']}, beside other ways\n\n{markdown_table(found['systems'])}\n\n"
+                f"### {name}: end to end\n\n{markdown_table(found['end_to_end'])}\n\n{found['verdict']}"
+            )
     if rows := held.get("metis"):
         yield f"\n## METIS\n\n{markdown_table([*rows.values()])}"
 

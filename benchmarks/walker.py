@@ -8,7 +8,7 @@ paths of the data. Each has its start, its way (a SPARQL path) and the gold enti
 is looked up in the release before anything is measured. A document counts that holds a gold entity.
 
 By system: how often one is among the first 10 and 20 and the reciprocal rank within 10; how often one is among all documents
-that the walker compares with the question, and among as many nearest ones; milliseconds, the searches that tell where it
+that fusion compares with the question, and among as many of the other's; milliseconds, the searches that tell where it
 lands included, and the question encoded before. Differences to dense search with 95 % intervals by paired bootstrap. The
 walker is that of the mode, the published walk; fusion is its other variant, also with some of its rankings alone. Both are
 measured without graph partitions and, where a release has some, with them.
@@ -211,7 +211,7 @@ def row(
 
 
 HEAD = (
-    "system", "questions", "first 10", "first 20", "MRR@10", "first 10, less dense", "among as many as the walker compares",
+    "system", "questions", "first 10", "first 20", "MRR@10", "first 10, less dense", "among as many as fusion compares",
     "compared", "p50 ms", "p95 ms",
 )  # fmt: skip
 
@@ -225,7 +225,7 @@ def tables(found: Sequence[Line]) -> Iterator[str]:
             for system in dict.fromkeys(one.system for one in chosen)
         }
         dense = {one.id: one for one in by["dense"]}
-        walked = {one.id: one for one in by["walker"]}
+        walked = {one.id: one for one in by["fusion"]}
         yield f"## {title}\n\n" + table(
             HEAD, [row(system, some, dense, walked) for system, some in by.items()]
         )

@@ -141,10 +141,15 @@ def estimate(
     from crmrag_assets.build.context import open_context
     from crmrag_assets.steps.estimate import estimate as forecast
     from crmrag_assets.steps.indexes import litellm_price
+    from crmrag_assets.steps.pages import readings_foreseen
 
     prices = litellm_price if price is None else lambda model: price / 1e6
-    found = forecast(open_context(dataset, data, config, threads), prices)
+    opened = open_context(dataset, data, config, threads)
+    found = forecast(opened, prices)
     click.echo(json.dumps(asdict(found), indent=2) if as_json else estimate_text(found))
+    if not as_json:
+        for told in readings_foreseen(opened):
+            click.echo(f"  pages      {told}")
 
 
 def estimate_text(found: Estimate) -> str:

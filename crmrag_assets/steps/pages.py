@@ -13,6 +13,7 @@ from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, contents
 from crmrag_assets.opened import graph_of
 from crmrag_assets.release.publish import link_file
 from crmrag_assets.sources.pages.candidates import Pair, candidates, decided
+from crmrag_assets.sources.pages.extract import TOKENS
 from crmrag_assets.sources.pages.mapping import Readings, title_of
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.config.extraction import ExtractionPart
@@ -31,8 +32,9 @@ from crmrag_query.documents.pages import (
 )
 from crmrag_query.errors import ConfigError
 from crmrag_query.graph.graph import Graph
-from crmrag_query.llm.model import LiteLLM
+from crmrag_query.llm.model import IMAGE_TOKENS, LiteLLM
 from crmrag_query.llm.pool import ModelPool
+from crmrag_query.text import tokens
 
 SECONDS = 120.0  # that a page may take at least: a reply of 8,000 tokens is long
 NAMED = 10  # documents and pages that the catalogue names
@@ -205,6 +207,24 @@ def write_readings(context: BuildContext, folder: Path, chunk: str | None) -> St
         "again": _again(context),
         **counts,
     }
+
+
+def readings_foreseen(context: BuildContext) -> Iterator[str]:
+    """For each model that reads pages, how many it is asked for and what that takes at most, in words; replies that are kept
+    are not asked for again."""
+    if not reads_pages(context):
+        return
+    pages = load(context.folder(IMAGES), "pages")
+    for entry, config in page_sources(context):
+        if not config.model:
+            continue
+        own = {document_iri(config.base, name) for name, _ in _documents(context, entry)}
+        count = sum(page["document"] in own and bool(page["image"]) for page in pages)
+        model = LiteLLM(config.model)
+        sent = IMAGE_TOKENS + tokens(context.method.extraction.instructions(config.profile))
+        price = model.cost(count * sent, count * TOKENS)
+        most = f"at most ${price:,.2f}" if price is not None else "the price of which is not known"
+        yield f"{count:,} for {config.model}, at most {count * (sent + TOKENS):,} tokens, {most}"
 
 
 def page_counts(context: BuildContext, graph: Graph) -> dict[str, int]:

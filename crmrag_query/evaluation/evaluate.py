@@ -40,7 +40,7 @@ from crmrag_query.plans.execute import execute
 from crmrag_query.plans.world import World
 from crmrag_query.reading.heard import analysed
 from crmrag_query.reading.read import parse
-from crmrag_query.retrieval.channels import channel_names
+from crmrag_query.retrieval.channels import Channel, channel_names, channel_of
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import find_mode
 from crmrag_query.text import parts_of
@@ -49,10 +49,13 @@ ORDER = ("dense", "sparse", "named", "tied", "dated", "walked", "typed")
 """Of channels in tables; those of other packages follow."""
 
 
-def stage_names() -> tuple[str, ...]:
-    """Channels and what is done with their candidates, in the order of tables."""
-    others = (name for name in channel_names() if name not in ORDER)
-    return (*ORDER, *others, *EXPANSIONS)
+def stage_names(elsewhere: bool = False) -> tuple[str, ...]:
+    """Channels and what is done with their candidates, in the order of tables; ``elsewhere``: those channels too that search
+    something beside a release."""
+    others = [name for name in channel_names() if name not in ORDER]
+    apart = [name for name in others if isinstance(one := channel_of(name), Channel) and one.elsewhere]
+    inside = [name for name in others if name not in apart]
+    return (*ORDER, *inside, *(apart if elsewhere else ()), *EXPANSIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +78,9 @@ def systems(mode: Mode, ablated: Sequence[str] | None = None) -> tuple[System, .
 
 def parse_stages(text: str) -> tuple[str, ...]:
     """Names of stages: ``all``, ``none``, or a list with commas. Raises QuestionError for an unknown one."""
-    known = stage_names()
     if text in ("all", "none"):
-        return known if text == "all" else ()
+        return stage_names() if text == "all" else ()
+    known = stage_names(elsewhere=True)
     chosen = tuple(dict.fromkeys(parts_of(text)))
     for name in chosen:
         if name not in known:

@@ -319,8 +319,9 @@ class Database:
         """How many vectors are compared, at most."""
         if table is ENTITIES and among.nodes is not None:
             return len(among.nodes)
-        if table is ENTITIES and among.category:
-            return int(self.told["vectors"].get(among.category, 0))
+        if table is ENTITIES:
+            vectors = self.told["vectors"]
+            return int(vectors.get(among.category, 0) if among.category else sum(vectors.values()))
         return int(self.told["rows"][table.name])
 
     def nearest(self, vector: Floats, limit: int, among: Among = EVERYWHERE) -> dict[int, float]:

@@ -366,3 +366,19 @@ def test_names_with_the_whole_word_come_first_and_paragraphs_are_not_proposed(pa
     page.keyboard.type("Who built Church")
     options = page.get_by_role("listbox", name="Names in the data").get_by_role("option")
     expect(options.locator(".name-label")).to_have_text(["Church of the Cross", "Churchyard"])
+
+
+def test_a_path_is_drawn_stop_by_stop_and_read_as_a_list(page: Page, axe: Axe) -> None:
+    page.goto("/?dataset=sample")
+    page.get_by_label("How to search").select_option("walker")
+    page.get_by_role("combobox", name="Your question").fill("Who painted the church that Nikephoros founded?")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    answered(page)
+    path = page.get_by_role("list", name="The path, step by step").first
+    page.get_by_role("button", name=re.compile("looked at")).click()  # for it is not cited
+    expect(path).to_be_visible()
+    stops = path.get_by_role("listitem")
+    assert stops.count() >= 2
+    expect(stops.first.get_by_role("link")).to_have_count(1)
+    expect(stops.nth(1).locator(".property")).to_be_visible()
+    axe()

@@ -29,7 +29,7 @@ class Channel:
     ``awaited``: those of them that a release may get later than all else; until then the other channels of a mode answer
     without this one. ``reserved``: its documents have no part in the fusion, but places in the pool that are kept for them.
     ``meets``: whether the data has anything to do with a query as far as this channel knows; by default, whether it finds
-    anything.
+    anything. ``elsewhere``: it searches something beside the release, such as a database, and is measured only by its name.
     """
 
     find: Find
@@ -37,6 +37,7 @@ class Channel:
     awaited: tuple[str, ...] = ()
     reserved: bool = False
     meets: Callable[[ReleaseChannels, Query], bool] | None = None
+    elsewhere: bool = False
 
     def is_met(self, channels: ReleaseChannels, query: Query) -> bool:
         return self.meets(channels, query) if self.meets else len(self.find(channels, query, 1)) > 0

@@ -16,4 +16,4 @@ def find(channels: ReleaseChannels, query: Query, size: int) -> Hits:
     return database.documents(database.nearest(query.vector, size, database.among(query.within)))
 
 
-CHANNEL = Channel(find, needs=("encoder",))
+CHANNEL = Channel(find, needs=("encoder",), elsewhere=True)

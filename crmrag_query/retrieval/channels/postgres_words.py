@@ -14,4 +14,4 @@ def find(channels: ReleaseChannels, query: Query, size: int) -> Hits:
     return database.documents(database.holding(query.text, size, database.among(query.within)))
 
 
-CHANNEL = Channel(find)
+CHANNEL = Channel(find, elsewhere=True)

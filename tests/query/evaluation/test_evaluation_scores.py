@@ -231,5 +231,6 @@ def test_the_pipeline_is_compared_with_baselines_and_with_each_stage_turned_roun
 def test_names_of_stages_are_checked() -> None:
     assert parse_stages("typed, walked,typed") == ("typed", "walked")
     assert (parse_stages("all"), parse_stages("none")) == (STAGES, ())
+    assert parse_stages("postgres_dense") == ("postgres_dense",), "a database is asked where it is named"
     with pytest.raises(QuestionError, match="rerank"):
         parse_stages("typed,rerank")

@@ -184,7 +184,11 @@ def many(postgres_server: str) -> Iterator[tuple[Database, np.ndarray]]:
             f"CREATE INDEX ON graph.{SEARCHED['entities_embedding']} WHERE release = '00000000'"
         )
         connection.execute("ANALYZE graph.entities")
-        told = {"first": 1, "rows": {"entities": ROWS, "passages": 0}, "vectors": {"Actor": ROWS // 100}}
+        told = {
+            "first": 1,
+            "rows": {"entities": ROWS, "passages": 0},
+            "vectors": {"Actor": ROWS // 100, "Thing": ROWS - ROWS // 100},
+        }
         yield Database(Named(), address, told, True, False), vectors  # type: ignore[arg-type]
 
 

@@ -24,7 +24,7 @@ from crmrag_assets.sources.pages.extract import Extractor, read_reply
 from crmrag_assets.sources.pages.kind import ranges
 from crmrag_assets.sources.pages.mapping import Readings
 from crmrag_assets.sources.pages.render import Rendered, lacks_text, render, running
-from crmrag_assets.steps.pages import PAGE_EXTRACTIONS, PAGE_IMAGES
+from crmrag_assets.steps.pages import PAGE_EXTRACTIONS, PAGE_IMAGES, readings_foreseen
 from crmrag_query import Client
 from crmrag_query.config.extraction import Profile
 from crmrag_query.config.loading import load_method
@@ -391,6 +391,15 @@ def test_what_failed_is_asked_for_when_the_data_set_is_built_next_and_nothing_tw
         assert read().reused
     rows = load(context.folder("page_extractions"), "readings")
     assert [row["status"] for row in rows] == ["read"] * 3
+
+
+def test_what_reading_takes_is_told_before_it_is_asked(tmp_path: Path) -> None:
+    project = make_regulation(tmp_path / "p", model="openai/gpt-4o")
+    run_step(PAGE_IMAGES, project.context())
+    (told,) = readings_foreseen(project.context())
+    assert told.startswith("3 for openai/gpt-4o, at most ") and "at most $0." in told
+    (tmp_path / "q").mkdir()
+    assert list(readings_foreseen(make_regulation(tmp_path / "q" / "p").context())) == []
 
 
 def test_the_published_types_are_those_of_the_profile() -> None:
