@@ -36,12 +36,13 @@ from crmrag_assets.steps.registry import STEPS
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.documents.documents import open_table
 from crmrag_query.retrieval.dense import open_chunk
-from tests.support.builds import build_all, make_project
+from tests.support.builds import build_all, make_project, with_small_parts
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> BuildContext:
-    context = make_project(tmp_path_factory.mktemp("glances")).context()
+    project = make_project(tmp_path_factory.mktemp("glances"), graph_partitions=True)
+    context = with_small_parts(project.context(), 3)
     build_all(context)
     return context
 
