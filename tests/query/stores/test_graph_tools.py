@@ -20,7 +20,6 @@ from crmrag_query.codec import to_json
 from crmrag_query.errors import CrmRagError
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.retrieval.modes import find_mode
-from crmrag_query.stores.release import ReleaseStore
 from crmrag_query.stores.store import SearchStore
 from crmrag_query.stores.tools import TOOLS, StoreTools, run_tool, tool_schemas
 from crmrag_query.text import as_data, printable
@@ -48,9 +47,8 @@ def test_every_way_gives_the_same(
 
 @pytest.mark.parametrize(("name", "arguments"), CALLS, ids=lambda one: str(one)[:40])
 def test_the_command_line_gives_the_same(
-    data: Path, release: Release, name: str, arguments: dict[str, Any]
+    data: Path, store: SearchStore, name: str, arguments: dict[str, Any]
 ) -> None:
-    store = ReleaseStore(release)
     given = {key.removeprefix("max_"): str(value) for key, value in arguments.items()}
     words = [given.pop(key) for key in ("query", "entity") if key in given]
     options = [text for key, value in given.items() for text in (f"--{key}", value)]
@@ -67,11 +65,11 @@ def test_the_command_line_gives_the_same(
 @pytest.mark.parametrize(("name", "arguments"), CALLS, ids=lambda one: str(one)[:40])
 def test_a_scripted_agent_is_told_the_same(
     release: Release,
+    store: SearchStore,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     arguments: dict[str, Any],
 ) -> None:
-    store = ReleaseStore(release)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with model_server("{}", "{}", calls(**{name: arguments}), "It is told there [1].") as script:
         model = LiteLLM("openai/scripted", script.address)
