@@ -180,9 +180,8 @@ def with_focus(release: Release, state: ConversationState) -> ConversationState:
         analysis = analysed(release, turn.question)
         named = (mention.entities[0] for mention in individuals(release, analysis))
         nodes = [one.entity for one in named if one.how in WHOLE]
-        if (
-            not nodes and turn is state.turns[-1]
-        ):  # a part of a name may say well enough what a fact was asked of
+        # A part of a name may say well enough what a fact was asked of.
+        if not nodes and turn is state.turns[-1] and any(map(str.isalnum, turn.question)):
             asked = facts_of(release, understand(release, turn.question))
             nodes = list(asked.nodes) if asked is not None and asked.asked and not asked.unknown else []
         known.append(replace(turn, focus=focused(release, nodes, analysis.reading.language)))

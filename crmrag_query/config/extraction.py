@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from crmrag_query.config.reading import Record
 
@@ -17,6 +17,8 @@ Term = Annotated[str, StringConstraints(pattern=_TERM)]
 
 class EntityType(Record):
     """`class`: of CIDOC-CRM; `label`: what the type is called, by language; `hint`: what a model is told of it."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
 
     crm_class: Term = Field(alias="class")
     label: dict[str, str] = Field(min_length=1)

@@ -247,7 +247,7 @@ def _add_interfaces(router: APIRouter) -> None:
     page = _operation("page_image", "Entities", "Show the image of a page of a document", None)
     page["responses"][200] = {
         "description": "The image",
-        "content": {"image/png": {"schema": {"type": "string"}}},
+        "content": {"image/png": {"schema": {"type": "string", "format": "binary"}}},
     }
     page["responses"][304] = {"description": "Nothing changed since the ETag that was sent."}
     taking = _taking(Annotated[GetPage, Depends(GetPage)])

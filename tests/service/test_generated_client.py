@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,6 +33,8 @@ GIVEN: dict[str, dict[str, Any]] = {
     "set_csv": PLAN_FILE, "set_json": PLAN_FILE, "set_jsonld": PLAN_FILE, "set_geojson": PLAN_FILE,
 }  # fmt: skip
 """What operations are asked of which the document has no example."""
+OF_DOCUMENTS = ("page_image", "documents", "send_document", "upload_document")
+"""Operations on documents, which the service of the sample does not take."""
 PACKAGE = "crmrag_generated"
 
 
@@ -40,8 +43,14 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The package that is made of the document, without a word of what could not be made, and compiles."""
     folder = tmp_path_factory.mktemp("generated")
     (folder / "openapi.json").write_text(openapi.document_json(), encoding="utf-8")
+    overrides = {
+        "content_type_overrides": {"image/png": "application/octet-stream"}
+    }  # as docs/http.md has it
+    (folder / "config.yaml").write_text(json.dumps(overrides), encoding="utf-8")
     words = [
         "generate",
+        "--config",
+        "config.yaml",
         "--path",
         "openapi.json",
         "--output-path",
@@ -111,7 +120,7 @@ def test_every_operation_has_a_module(generated: Path) -> None:
     assert made == set(OPERATIONS) and len(OPERATIONS) > 30
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in OF_DOCUMENTS])
 def test_an_operation_is_called_and_nothing_of_its_result_is_lost(
     client: Any, kept: dict[str, dict[str, Any]], name: str
 ) -> None:
@@ -124,6 +133,19 @@ def test_an_operation_is_called_and_nothing_of_its_result_is_lost(
         return
     assert type(response.parsed).__name__ not in ("Problem", "ChatFailure"), response.content
     assert response.parsed.to_dict() == json.loads(response.content)
+
+
+@pytest.mark.parametrize("name", OF_DOCUMENTS)
+def test_an_operation_on_documents_tells_where_there_are_none(
+    client: Any, generated: Path, name: str
+) -> None:
+    request: dict[str, Any] = {"dataset": "sample"}
+    if name == "page_image":
+        request["iri"] = "https://example.org/none"
+    if OPERATIONS[name][0] == "POST":
+        request["body"] = importlib.import_module(f"{PACKAGE}.types").File(payload=BytesIO(b"%PDF-"))
+    told = operation(name).sync_detailed(client=client, **request).parsed
+    assert type(told).__name__ == "Problem" and told.status in (401, 404) and told.remedy
 
 
 def test_a_refusal_is_a_problem_with_its_remedy(client: Any) -> None:

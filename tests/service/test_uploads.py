@@ -9,7 +9,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from crmrag_assets.operations import uploads as building
 from crmrag_query.client.local import open_engine
 from tests.support.builds import Project, build_all, make_project
 from tests.support.pdf import pdf
@@ -134,44 +133,22 @@ def test_without_configuration_nothing_can_be_sent(project: Project) -> None:
         assert client.get("/api/v1/documents", params={"dataset": "churches"}).status_code == 404
 
 
-def test_a_build_tells_why_a_document_is_left_out(project: Project, http: httpx.Client) -> None:
+def test_what_cannot_be_read_is_refused_at_once_where_the_building_side_is_installed(
+    http: httpx.Client,
+) -> None:
+    sent = send(http, pdf(TEXT)[:900])
+    assert sent.status_code == 400 and "cut off" in sent.json()["detail"]
+
+
+def test_a_build_tells_why_a_document_is_left_out(
+    project: Project, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "crmrag_query.service.uploads.entry_points", lambda **_: ()
+    )  # nothing looks at it before
     told = send(http, pdf(TEXT)[:900]).json()
     build_all(project.context())
     after = http.get(
         "/api/v1/documents", params={"dataset": "churches", "id": told["id"]}, headers=KEY
     ).json()
     assert after["state"] == "refused" and "cut off" in after["why"]
-
-
-def test_the_building_side_looks_at_pages_before_a_document_is_taken(tmp_path: Path) -> None:
-    (tmp_path / "a.pdf").write_bytes(pdf(TEXT, TEXT, TEXT))
-    assert building.inspect(tmp_path / "a.pdf", 3) == ""
-    assert "3 pages" in building.inspect(tmp_path / "a.pdf", 2)
-
-
-def test_builds_for_documents_run_one_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs: list[list[str]] = []
-
-    def run(command: list[str], **_: object) -> None:
-        runs.append(command[3:])
-        if len(runs) == 1:
-            for _ in range(3):
-                building.build(tmp_path, "churches")
-
-    monkeypatch.setattr("subprocess.run", run)
-    threads: list[object] = []
-    monkeypatch.setattr(
-        "threading.Thread", lambda target, args, **_: threads.append((target, args)) or Started(target, args)
-    )
-    building.build(tmp_path, "churches")
-    assert runs == [["build", "churches", "--data", str(tmp_path)]] * 2, (
-        "three that come meanwhile are one more"
-    )
-    assert len(threads) == 1 and building._RUNNING == {}
-
-
-class Started:
-    """A thread that runs at once."""
-
-    def __init__(self, target: object, args: tuple[object, ...]) -> None:
-        self.start = lambda: target(*args)  # type: ignore[operator]

@@ -30,6 +30,8 @@ STAGES = (
     *EXPANSIONS,
 )
 """The channels that ship, and what is done with their candidates."""
+FUSED = tuple(name for name in STAGES if name != "walker")
+"""Those that one mode may have all together: the walker is one of its own, and needs more of a release."""
 
 
 def mode(*stages: str) -> Mode:

@@ -22,7 +22,7 @@ from tests.support.runs import build, folders, run_job
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return make_project(tmp_path / "project", write_markdown=False)
+    return make_project(tmp_path / "project", write_markdown=False, graph_partitions=True)
 
 
 def latest(instance: dg.DagsterInstance) -> dict[str, dg.AssetCheckEvaluation]:

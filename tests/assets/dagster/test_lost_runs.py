@@ -194,7 +194,10 @@ def test_a_lost_run_keeps_no_place_in_a_pool(tmp_path: Path) -> None:
     pools = {
         node.key.to_user_string(): node.pools for node in defs.resolve_asset_graph().asset_nodes if node.pools
     }
-    assert pools == {"entities": {"harvest"}, "prefetch": {"harvest"}, "embeddings": {"encoding"}}
+    harvest, encoding = {"harvest"}, {"encoding"}
+    assert pools == {
+        "entities": harvest, "prefetch": harvest, "embeddings": encoding, "training_questions": encoding,
+    }  # fmt: skip
     with open_instance(tmp_path) as instance:
         storage = instance.event_log_storage
         storage.set_concurrency_slots("harvest", 1)

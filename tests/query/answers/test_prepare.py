@@ -20,7 +20,7 @@ from crmrag_query.retrieval.pipeline import k_of, retrieve
 from crmrag_query.retrieval.pool import interleave
 from crmrag_query.retrieval.release_channels import ReleaseChannels
 from tests.support.builds import build_all, make_project
-from tests.support.modes import CRM, STAGES
+from tests.support.modes import CRM, FUSED
 from tests.support.small_world import PREFIXES, Talk, iri
 from tests.support.wikidata_server import Wiki, wiki
 
@@ -53,7 +53,7 @@ def test_excluded_documents_are_neither_chosen_nor_in_the_rest(small: Release) -
     assert [small[Documents].entity(one.document) for one in found.left_out] == [dunstan]
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("stage", FUSED)
 def test_each_stage_can_be_switched(small: Release, stage: str) -> None:
     switched = CRM.switched(stage)
     assert switched.has(stage) is not CRM.has(stage)

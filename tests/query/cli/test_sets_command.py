@@ -120,7 +120,7 @@ def test_facets_are_counted_and_carry_their_plans(museum: Release) -> None:
 def test_facets_of_a_set_too_large_say_so(museum: Release) -> None:
     whole = facets(museum, ALL)
     assert whole.complete
-    assert facets_text(type(whole)(whole.plan, 20000, (), False)) == "20000 members: too many for facets."
+    assert facets_text(type(whole)(whole.plan, 20000, (), False)) == "20,000 members: too many for facets."
 
 
 def test_rows_stand_in_columns(museum: Release) -> None:

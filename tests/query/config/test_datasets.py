@@ -39,7 +39,7 @@ def test_files_are_all_that_is_required(project: Path) -> None:
     assert (museum.name, museum.title, museum.rdf) == ("museum", "museum", ("data/a.ttl",))
     assert museum.languages == ("en",)
     assert museum.embedding.model == "all-MiniLM-L6-v2"
-    assert (museum.wikidata, museum.write_markdown, museum.write_triples_pickle) == (False, True, False)
+    assert (museum.wikidata, museum.write_markdown, museum.write_triples_pickle) == (False, None, False)
 
 
 def test_files_and_globs_are_taken_from_the_project(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

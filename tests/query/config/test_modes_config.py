@@ -105,11 +105,6 @@ def test_ties_have_the_threshold_of_their_one_ranking(tmp_path: Path, channels: 
     assert known_modes(own(tmp_path, text))["mine"].thresholds == {"tied": 0.5}
 
 
-def test_the_name_walker_is_reserved(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"modes\.walker: this name is reserved"):
-        known_modes(own(tmp_path, "modes:\n  walker: {title: {en: X}, channels: [dense], plans: never}\n"))
-
-
 PUBLISHED = {
     "VECTOR_SEARCH_TOP_K": ("found", 5, "7", 7),
     "CHAT_SEARCH_KWARG_SCORE_THRESHOLD": ("similarity", 0.5, "0.65", 0.65),

@@ -101,7 +101,7 @@ def test_the_identity_of_a_source_is_that_of_its_data_and_not_of_its_place(proje
     [
         ("a.ttl", "museum.sources: it must be a list of sources"),
         ([{"rfd": "a.ttl"}], "museum.sources[0].rfd: no such kind of source. Did you mean rdf?"),
-        ([{"pages": "a"}], "museum.sources[0].pages: no such kind of source. There are: endpoint"),
+        ([{"tablets": "a"}], "museum.sources[0].tablets: no such kind of source. There are: endpoint"),
         ([{"rdf": "a.ttl", "endpoint": URL}], "museum.sources[0]: it must hold one kind of source"),
         ([{"named_graph": "urn:g"}], "museum.sources[0]: it must hold one kind of source"),
         (["a.ttl"], "museum.sources[0]: it must hold one kind of source"),

@@ -30,7 +30,7 @@ from crmrag_query.retrieval.sparse import SparseIndex
 from tests.conftest import ROOT
 from tests.support.builds import BASE
 from tests.support.graphs import node_of
-from tests.support.modes import STAGES, mode
+from tests.support.modes import FUSED, mode
 
 
 def asked(
@@ -54,9 +54,7 @@ def asked(
 def found(release: Release, query: Query, *on: str, k: int | None = None) -> dict[str, Candidate]:
     """Entity's name -> candidate, in order, of all stages unless some are given."""
     with patch.object(pipeline, "KEPT_SHARE", 0.0):
-        outcome = retrieve(
-            release[ReleaseChannels], query, release.method.retrieval, mode(*(on or STAGES)), k
-        )
+        outcome = retrieve(release[ReleaseChannels], query, release.method.retrieval, mode(*(on or FUSED)), k)
     iris = [release[Graph].iri(release[Documents].entity(one)) for one in outcome.ranking]
     candidates = (*outcome.chosen, *outcome.rest)
     return {iri.removeprefix(BASE): one for iri, one in zip(iris, candidates, strict=True)}
@@ -104,7 +102,7 @@ def test_an_entity_without_a_document_adds_nothing_by_itself(museum: Release) ->
 
 def test_the_chosen_are_at_most_k_of_the_pool(museum: Release) -> None:
     query = asked(museum, "icon of the painter", "icon", targets=Category.Thing)
-    outcome = retrieve(museum[ReleaseChannels], query, museum.method.retrieval, mode(*STAGES), 3)
+    outcome = retrieve(museum[ReleaseChannels], query, museum.method.retrieval, mode(*FUSED), 3)
     assert len(outcome.chosen) == 3
     assert sorted(outcome.ranking) == list(range(museum[Documents].count))
 
@@ -124,7 +122,7 @@ from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.pipeline import retrieve
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.release_channels import ReleaseChannels
-from tests.support.modes import STAGES, mode
+from tests.support.modes import FUSED, mode
 
 release = open_release(Path(sys.argv[1]))
 told = []
@@ -134,7 +132,7 @@ for form in Form:
     text = "murals of church 3 by painter 1"
     query = Query(text, release[QueryEncoder].encode([text])[0], form, 3, mentions=mentions,
                   cues=frozenset({"has met", "is origin of", "P14"}))
-    found = retrieve(release[ReleaseChannels], query, release.method.retrieval, mode(*STAGES))
+    found = retrieve(release[ReleaseChannels], query, release.method.retrieval, mode(*FUSED))
     told += [(one.document, one.score, sorted(one.ranks.items())) for one in (*found.chosen, *found.rest)]
 print(json.dumps(told))
 """
