@@ -264,7 +264,7 @@ def compose(
         lines += [line for line in left_out if line.line.entity in about]
         lines, exhausted = understood.excluded.of_lines(lines, reading)
         ranked = tuple(rank_evidence(lines, reading, release[QueryEncoder].encode, extractive))
-    if mode.has(WALKER) and found.chosen:
+    if mode.has(WALKER) and found.chosen and understood.scope is None:  # a path may lead through other parts
         with clock("paths"):
             query = replace(understood.queries[0], walk=mode.walk)
             documents = [one.document for one in chosen]

@@ -42,7 +42,7 @@ from crmrag_query.reading.heard import analysed
 from crmrag_query.reading.read import parse
 from crmrag_query.retrieval.channels import Channel, channel_names, channel_of
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.modes import find_mode
+from crmrag_query.retrieval.modes import find_mode, lacking
 from crmrag_query.text import parts_of
 
 ORDER = ("dense", "sparse", "named", "tied", "dated", "walked", "typed")
@@ -124,7 +124,7 @@ def evaluate_file(
     plan: Plan = Plan(),
     advance: Advance = lambda done, total: None,
 ) -> Outcome:
-    """As ``evaluate``, with the questions of a file.
+    """As ``evaluate``, with the questions of a file, for those systems of which the release has all that they read.
 
     Raises QuestionError for a mistake in it, or when the release holds nothing of what its questions ask for;
     MissingExtraError without ir_measures; ModelError where the release's encoder may not be used.
@@ -135,7 +135,9 @@ def evaluate_file(
         )
     questions = read_questions(path)
     _about(release, questions, path)
-    compared = systems(find_mode(release, plan.mode), plan.stages)
+    compared = [
+        one for one in systems(find_mode(release, plan.mode), plan.stages) if not lacking(release, one.mode)
+    ]
     outcome = evaluate(release, questions, compared, plan, advance)
     named = replace(outcome.evaluation, file=path.name, sha256=sha256_file(path))
     return replace(outcome, evaluation=named)

@@ -146,6 +146,12 @@ def test_the_report_says_what_no_system_could_find_and_escapes_what_is_data(
     assert "And Mural 7 &lt;b>\\|?" in text and "<b>" not in text
 
 
+def test_a_stage_of_which_the_release_has_nothing_is_left_out(release: Release, tmp_path: Path) -> None:
+    assert not release.manifest.has("token_vectors")
+    found = evaluate_file(release, write_questions(tmp_path), Plan(("typed", "walker")))
+    assert "without typed" in found.runs and "with walker" not in found.runs
+
+
 def test_questions_without_entities_are_reported_without_retrieval(release: Release, tmp_path: Path) -> None:
     path = write_questions(tmp_path, [{"id": "1", "question": WHO, "answer_form": "refuse"}])
     outcome = evaluate_file(release, path, Plan(()))
