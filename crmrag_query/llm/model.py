@@ -581,7 +581,8 @@ def bare(model: Model | None) -> Model | None:
 
 
 def whole_of(model: Model, request: Request) -> Reply:
-    """The whole reply of any model; ModelError for images or tools of one that takes texts alone."""
+    """The whole reply of any model; ModelError for images or tools of one that takes texts alone, and for one of these that
+    says more than `longest`, such as without end."""
     if isinstance(model, WholeModel):
         return model.whole(request)
     texts = request.texts_only
@@ -589,12 +590,24 @@ def whole_of(model: Model, request: Request) -> Reply:
         raise ModelError(
             f"The model {model.name} takes texts alone, no images and no tools.", "Choose another model."
         )
-    pieces, said = streamed(model, texts), list[str]()
-    while True:
+    pieces, said, length = streamed(model, texts), list[str](), 0
+    while length <= longest(request):
         try:
             said.append(next(pieces))
         except StopIteration as end:
             return Reply("".join(said), usage=end.value)
+        length += len(said[-1])
+    pieces.close()
+    raise said_too_much(model)
+
+
+def longest(request: Request) -> int:
+    """How many characters a reply may have."""
+    return max(LONGEST_REPLY, TOKEN_CHARACTERS * (request.most or 0))
+
+
+def said_too_much(model: Model) -> ModelError:
+    return ModelError(f"The model {model.name} said more than was asked for.", "Choose another model.")
 
 
 def streamed(model: Model, messages: Sequence[Message]) -> Generator[str, None, Usage]:
@@ -622,12 +635,11 @@ def ask(model: Model, request: Request) -> Reply:
             yield found.text
 
     said, length = list[str](), 0
-    longest = max(LONGEST_REPLY, TOKEN_CHARACTERS * (request.most or 0))
     for piece in within(pieces(), model.name, request.seconds, request.seconds):
         said.append(piece)
         length += len(piece)
-        if length > longest:
-            raise ModelError(f"The model {model.name} said more than was asked for.", "Choose another model.")
+        if length > longest(request):
+            raise said_too_much(model)
     reply = replace(found, text="".join(said).strip())
     if not reply.text and not reply.calls:
         raise ModelError(f"The model {model.name} said nothing.", "Ask again, or choose another model.")

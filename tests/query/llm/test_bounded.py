@@ -8,7 +8,7 @@ import json
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from importlib.util import find_spec
@@ -18,7 +18,7 @@ import pytest
 
 from crmrag_query.errors import ModelError
 from crmrag_query.llm import loading as bounded
-from crmrag_query.llm.model import LiteLLM, reply_of
+from crmrag_query.llm.model import LiteLLM, Message, Metered, Request, ask, reply_of
 from crmrag_query.retrieval.encoder import EmbeddingApi
 from tests.support.api_server import answering
 
@@ -251,3 +251,21 @@ def test_an_address_that_redirects_is_followed() -> None:
     with answering(answer) as address:
         said = list(LiteLLM("openai/scripted", f"{address}/old").complete(MESSAGES))  # type: ignore[arg-type]
     assert "".join(said) == "Here."
+
+
+@pytest.mark.parametrize("schema", [None, {"type": "object"}])
+def test_a_model_of_texts_that_never_ends_is_cut_off(schema: dict[str, object] | None) -> None:
+    ended = threading.Event()
+
+    class Endless:
+        name = "endless"
+
+        def complete(self, messages: Sequence[Message]) -> Iterator[str]:
+            try:
+                yield from repeat("word ")
+            finally:
+                ended.set()
+
+    with pytest.raises(ModelError, match="said more than was asked for"):
+        ask(Metered(Endless()), Request(MESSAGES, seconds=60, schema=schema))
+    assert ended.wait(60)
