@@ -7,16 +7,17 @@ The schema is `postgres.sql`. Rows say what `ReleaseStore` says: the same names,
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import log1p
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
+import pyarrow.compute as pc
 
 from crmrag_assets.build import store as failpoints
 from crmrag_assets.build.step import Progress, SilentProgress
@@ -28,6 +29,7 @@ from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.pages import Pages
 from crmrag_query.entities.named import type_nodes
 from crmrag_query.errors import BuildError, BuildHeldUp, MissingExtraError, ModelError, in_a_line
+from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import STOP_WEIGHT, NameIndex
 from crmrag_query.retrieval.aggregation import Aggregation
@@ -37,7 +39,7 @@ from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.release_channels import ReleaseChannels
 from crmrag_query.stores.records import GraphEntity
-from crmrag_query.stores.release import ReleaseStore
+from crmrag_query.stores.release import ReleaseStore, places
 from crmrag_query.text import plain
 
 if TYPE_CHECKING:
@@ -86,14 +88,17 @@ TEXTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a publication did: whether the release was there already, which others were removed, rows written by table; how
-    many nodes stayed out, as their IRIs are too long."""
+    """What a publication did: which other releases were removed; rows written by table, none where the release was there
+    already; how many nodes stayed out, as their IRIs are too long."""
 
     release: str
-    there: bool
     removed: tuple[str, ...]
     rows: Mapping[str, int] = field(default_factory=dict)
     left_out: int = 0
+
+    @property
+    def there(self) -> bool:
+        return not self.rows
 
 
 @contextmanager
@@ -132,13 +137,13 @@ def publish(
     """
     from pgvector.psycopg import register_vector
 
-    dataset, rows = release.manifest.dataset, Rows(release, connection, progress)
+    dataset, rows = release.manifest.dataset, None
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
         prepare(connection, release[QueryEncoder].settings.dimension)
         register_vector(connection)
-        there = _exists(connection, "SELECT FROM graph.releases WHERE release = %s", release.id)
-        if not there:
+        if not _exists(connection, "SELECT FROM graph.releases WHERE release = %s", release.id):
+            rows = Rows(release, connection, progress)
             rows.write()
         if reader:
             _let_read(connection, reader)
@@ -149,7 +154,9 @@ def publish(
                 {"to": current, "dataset": dataset, "release": release.id},
             )
     removed = _remove(connection, dataset, {*keep, release.id})
-    return Done(release.id, there, removed, rows.written, rows.left_out)
+    if rows is None:
+        return Done(release.id, removed)
+    return Done(release.id, removed, rows.written, int(rows.out.sum()))
 
 
 def prepare(connection: Connection, dimension: int) -> None:
@@ -166,8 +173,8 @@ def prepare(connection: Connection, dimension: int) -> None:
                     "Install pgvector on the server, and have its administrator run: CREATE EXTENSION vector",
                 ) from error
         text = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
-        connection.execute(cast(Any, text.replace("{dimension}", str(int(dimension)))))
-        connection.execute(cast(Any, f"COMMENT ON SCHEMA graph IS '{SCHEMA}'"))
+        connection.execute(text.replace("{dimension}", str(int(dimension))))
+        connection.execute(f"COMMENT ON SCHEMA graph IS '{SCHEMA}'")
         for table in TEXTS:
             keep_full_text(connection, table)
         return
@@ -194,7 +201,7 @@ def keep_full_text(connection: Connection, table: str) -> None:
     whole, folds = f"concat_ws(' ', NEW.{name}, NEW.{text})", extension(connection, "unaccent")
     fold = f"lower({folds}.unaccent({whole}))" if folds else f"lower({whole})"
     tsv = f"to_tsvector('simple', left(coalesce(NEW.search_text, {fold}), {LONGEST}))"
-    connection.execute(cast(Any, TRIGGER.format(table=table, tsv=tsv, columns=f"{name}, {text}")))
+    connection.execute(TRIGGER.format(table=table, tsv=tsv, columns=f"{name}, {text}"))
 
 
 def extension(connection: Connection, name: str) -> str:
@@ -204,7 +211,7 @@ def extension(connection: Connection, name: str) -> str:
     if _exists(connection, "SELECT FROM pg_available_extensions WHERE name = %s", name):
         try:
             with connection.transaction():
-                connection.execute(cast(Any, f"CREATE EXTENSION IF NOT EXISTS {name}"))
+                connection.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")
         except psycopg.Error:
             return ""
     found = connection.execute(
@@ -223,7 +230,7 @@ def _let_read(connection: Connection, reader: str) -> None:
 
 
 def _exists(connection: Connection, query: str, *given: object) -> bool:
-    found = connection.execute(cast(Any, f"SELECT EXISTS ({query})"), given).fetchone()
+    found = connection.execute(f"SELECT EXISTS ({query})", given).fetchone()
     return bool(found and found[0])
 
 
@@ -238,182 +245,128 @@ def _remove(connection: Connection, dataset: str, keep: Collection[str]) -> tupl
     )
     with connection.transaction():
         for table in TABLES if gone else ():
-            connection.execute(cast(Any, f"DELETE FROM graph.{table} WHERE release = ANY(%s)"), [[*gone]])
+            connection.execute(f"DELETE FROM graph.{table} WHERE release = ANY(%s)", [[*gone]])
     kept = {one for (one,) in connection.execute("SELECT release FROM graph.releases")}
-    made = {f"{index}_" for index in (*SEARCHED, *SIMILAR)}
-    for (index,) in connection.execute(
-        "SELECT indexname FROM pg_indexes WHERE schemaname = 'graph'"
-    ).fetchall():
-        begun = next((one for one in made if index.startswith(one)), "")
-        if begun and index.removeprefix(begun) not in kept:
-            connection.execute(cast(Any, f'DROP INDEX CONCURRENTLY IF EXISTS graph."{index}"'))
+    ours = re.compile(f"(?:{'|'.join((*SEARCHED, *SIMILAR))})_([0-9a-f]+)")
+    indexes = connection.execute("SELECT indexname FROM pg_indexes WHERE schemaname = 'graph'").fetchall()
+    for (index,) in indexes:
+        if (found := ours.fullmatch(index)) and found[1] not in kept:
+            connection.execute(f'DROP INDEX CONCURRENTLY IF EXISTS graph."{index}"')
     return gone
 
 
-@dataclass
 class Rows:
     """The rows of a release, written table by table."""
 
-    release: Release
-    connection: Connection
-    progress: Progress
-    written: dict[str, int] = field(default_factory=dict)
-    texts: Counter[str] = field(default_factory=Counter)  # in how many texts each word stands
-    read: Counter[tuple[str, str, str]] = field(
-        default_factory=Counter
-    )  # document, type, name of what was read
+    def __init__(self, release: Release, connection: Connection, progress: Progress) -> None:
+        self.release, self.connection, self.progress = release, connection, progress
+        self.graph, self.documents, self.pages = release[Graph], release[Documents], release[Pages]
+        self.store = ReleaseStore(release)
+        self.told_in = {one: ReleaseStore(release, one) for one in release.manifest.languages}
+        self.rank = np.asarray(release[Aggregation].pagerank)
+        iris = self.graph.iris
+        too_long = pc.greater(pc.binary_length(iris), LONGEST_IRI)
+        self.out = np.asarray(pc.or_(too_long, pc.match_substring(iris, "\0")))  # bool [nodes]
+        self.written: dict[str, int] = {}
+        self.vectors: Counter[str] = Counter()  # of entities, by category
+        self.texts: Counter[str] = Counter()  # in how many texts each word stands
+        self.read: Counter[tuple[str, str, str]] = Counter()  # document, type, name of what was read
+        self.types: dict[tuple[Any, ...], list[str]] = {}
 
     def write(self) -> None:
-        self.first = self._reserved("entity", self.graph.nodes)
-        vectors: Counter[str] = Counter()
-        self._copy("entities", ENTITY, self._entities(vectors))
-        self._copy("relationships", RELATIONSHIP, self._relationships())
-        self._copy("passages", PASSAGE, self._passages())
+        self.first = self._reserved("entities", self.graph.nodes)
+        self._copy("entities", self._entities())
+        self._copy("relationships", self._relationships())
+        self._copy("passages", self._passages())
         if self.release.manifest.has("community_index"):
-            self.first_community = self._reserved("community", len(self.release[Communities]))
-            self._copy("communities", COMMUNITY, self._communities())
-            self._copy("community_members", MEMBER, self._members())
-        names = self._names()
-        self._copy("names", NAMED, names)
-        self._copy("words", WORD, self._words(names))
+            self.first_community = self._reserved("communities", len(self.release[Communities]))
+            self._copy("communities", self._communities())
+            self._copy("community_members", self._members())
+        self._copy("names", self._names())
+        self._copy("words", self._words())
         failpoints.reach(NAME, None, failpoints.DURING)
         extra = SIMILAR if extension(self.connection, "pg_trgm") else {}
         for index, made in {**SEARCHED, **extra}.items():
             # Neither holds anything that is not ours: the id is of hexadecimal digits.
-            table, how = made.split(" ", 1)
-            self.connection.execute(
-                cast(
-                    Any,
-                    f'CREATE INDEX "{index}_{self.release.id}" ON graph.{table} {_where(how, self.release.id)}',
-                )
-            )
-        for table in (
-            "entities",
-            "relationships",
-            "passages",
-            "communities",
-            "community_members",
-            "names",
-            "words",
-        ):
-            self.connection.execute(cast(Any, f"ANALYZE graph.{table}"))
+            id = self.release.id
+            self.connection.execute(f"""CREATE INDEX "{index}_{id}" ON graph.{made} WHERE release = '{id}'""")
+        for table in self.written:
+            self.connection.execute(f"ANALYZE graph.{table}")
         properties = {
             self.graph.property_iri(number): {
                 language: plain(self.graph.property_label(number, lang=language)) for language in self.told_in
             }
             for number in range(len(self.graph.property_codes))
         }
-        rows = {table: self.written.get(table, 0) for table in TEXTS}
-        length = {table: self._length(table) for table in TEXTS}
         metadata = {
             "first": self.first,
-            "rows": rows,
-            "vectors": vectors,
-            "length": length,
+            "rows": {table: self.written.get(table, 0) for table in TEXTS},
+            "vectors": self.vectors,
+            "length": {table: self._length(table) for table in TEXTS},
             "properties": properties,
         }
-        self._copy("releases", RELEASES, [(self.release.id, self.release.manifest.dataset, metadata)])
+        self._copy("releases", [(self.release.id, self.release.manifest.dataset, metadata)])
 
     def _length(self, table: str) -> float:
         """Characters of what is searched of a row, on average."""
         mean = f"SELECT avg(length(search_text)) FROM graph.{table} WHERE release = %s AND search_text <> ''"
-        found = self.connection.execute(cast(Any, mean), [self.release.id]).fetchone()
+        found = self.connection.execute(mean, [self.release.id]).fetchone()
         return float(found[0] or 1) if found else 1.0
 
-    @cached_property
-    def graph(self) -> Graph:
-        return self.release[Graph]
-
-    @cached_property
-    def documents(self) -> Documents:
-        return self.release[Documents]
-
-    @cached_property
-    def pages(self) -> Pages:
-        return self.release[Pages]
-
-    @cached_property
-    def store(self) -> ReleaseStore:
-        return ReleaseStore(self.release)
-
-    @cached_property
-    def told_in(self) -> dict[str, ReleaseStore]:
-        """The store in each of the data set's languages."""
-        return {one: ReleaseStore(self.release, one) for one in self.release.manifest.languages}
-
-    @cached_property
-    def out(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Nodes whose IRIs no index of PostgreSQL takes, bool [nodes]."""
-        import pyarrow.compute as pc
-
-        iris = self.graph.iris
-        return np.asarray(
-            pc.or_(pc.greater(pc.binary_length(iris), LONGEST_IRI), pc.match_substring(iris, "\0"))
-        )
-
-    @property
-    def left_out(self) -> int:
-        return int(self.out.sum()) if self.written else 0
-
-    def _reserved(self, key: str, count: int) -> int:
+    def _reserved(self, table: str, count: int) -> int:
         """The first of so many numbers that nothing else gets."""
-        sequence = f"graph.{'communities' if key == 'community' else 'entities'}_{key}_id_seq"
+        sequence = f"graph.{table}_{TEXTS[table][0]}_seq"
         row = self.connection.execute(
             "SELECT setval(%s, nextval(%s) + %s)", [sequence, sequence, count]
         ).fetchone()
         return int(row[0]) - count if row else 0
 
-    def _copy(self, table: str, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
-        from psycopg.types.json import Jsonb
+    def _copy(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
+        columns = COLUMNS[table]
+        with self.connection.cursor() as cursor:
+            described = cursor.execute(f"SELECT {columns} FROM graph.{table} LIMIT 0").description or ()
+            with cursor.copy(f"COPY graph.{table} ({columns}) FROM STDIN (FORMAT BINARY)") as copy:
+                copy.set_types([column.type_code for column in described])
+                for count, row in enumerate(rows, start=1):
+                    copy.write_row(row)
+                    if count % BATCH == 0:
+                        self.progress.advance(count, None, table)
+            self.written[table] = cursor.rowcount
 
-        names, count = ", ".join(columns), 0
-        whole = {at for at, kind in enumerate(columns.values()) if kind == "jsonb"}
-        with (
-            self.connection.cursor() as cursor,
-            cursor.copy(cast(Any, f"COPY graph.{table} ({names}) FROM STDIN (FORMAT BINARY)")) as copy,
-        ):
-            copy.set_types([*columns.values()])
-            for row in rows:
-                copy.write_row(
-                    [Jsonb(one) if at in whole and one is not None else one for at, one in enumerate(row)]
-                )
-                count += 1
-                if count % BATCH == 0:
-                    self.progress.advance(count, None, table)
-        self.written[table] = count
-
-    def _entities(self, vectors: Counter[str]) -> Iterator[tuple[Any, ...]]:
-        little, rank = self.release[ReleaseChannels].little, self.release[Aggregation].pagerank
-        types = _Types(self)
+    def _entities(self) -> Iterator[tuple[Any, ...]]:
+        little = self.release[ReleaseChannels].little
         own = dict(zip(self.documents.entities.tolist(), range(self.documents.count), strict=True))
         # The most important ones first: where a search looks at some rows only, it meets these.
-        order = np.argsort(-np.asarray(rank), kind="stable")
+        order = np.argsort(-self.rank, kind="stable")
         for node in order[~self.out[order]].tolist():
             told, document = self.store.told(node, None), own.get(node)
+            types = list(told.types)
             languages = {
-                language: {"name": store.label(node), "types": types.of(node, language)}
+                language: {"name": store.label(node), "types": self._types(node, language)}
                 for language, store in self.told_in.items()
             }
-            metadata = {
-                "types": list(told.types),
-                "languages": {
-                    language: one
-                    for language, one in languages.items()
-                    if one != {"name": told.label, "types": list(told.types)}
-                },
-            }
+            first = {"name": told.label, "types": types}
+            others = {language: one for language, one in languages.items() if one != first}
+            metadata: dict[str, Any] = {"types": types, "languages": others}
             kind, home, page = self._read(told)
             if home != told.document:
                 metadata["document"] = told.document
             words, embedding = "", None
             if document is not None:
                 words, embedding = self._searchable(self.documents.text(document)), self._vector(document)
-                vectors[told.category] += embedding is not None
+                self.vectors[told.category] += embedding is not None
             yield (
                 self.first + node, told.label, kind, told.description, page, home, embedding, metadata, told.iri,
-                self.release.id, words, told.category, float(rank[node]), told.total,
+                self.release.id, words, told.category, float(self.rank[node]), told.total,
                 document is not None and bool(little[document]),
             )  # fmt: skip
+
+    def _types(self, node: int, language: str) -> list[str]:
+        """What a node is in words: few combinations occur."""
+        key = (language, tuple(type_nodes(self.graph, node)), tuple(self.graph.types(node).tolist()))
+        if key not in self.types:
+            self.types[key] = list(self.told_in[language].types_of(node))
+        return self.types[key]
 
     def _read(self, told: GraphEntity) -> tuple[str, str, str | None]:
         """Type, document and page of an entity as published, of what was read from a page; else its category, the entity
@@ -442,15 +395,13 @@ class Rows:
     def _relationships(self) -> Iterator[tuple[Any, ...]]:
         index, graph = self.release[TriplesIndex], self.graph
         s, p, o = np.asarray(index.tri_s), np.asarray(index.tri_p), np.asarray(graph.adjacency.forward.val)
-        rank = np.asarray(self.release[Aggregation].pagerank)
-        source, target = places(s, p, o, rank), places(o, p, s, rank)
+        source, target = self._places(s, p, o), self._places(o, p, s)
         iris = [graph.property_iri(number) for number in range(len(graph.property_codes))]
         labels = [plain(graph.property_label(number)) for number in range(len(iris))]
         fits = np.array([len(iri.encode()) <= LONGEST_IRI for iri in iris], bool)
         chosen = ~self.out[s] & ~self.out[o] & fits[p]
         read = self.pages.statements
-        graphs = [list(one) if any(one) else None for one in graph.graph_sets]
-        more = [{"graphs": one} if one else None for one in graphs]
+        more = [{"graphs": list(one)} if any(one) else None for one in graph.graph_sets]
         for triple in np.flatnonzero(chosen).tolist():
             prop, near, far = int(p[triple]), int(s[triple]), int(o[triple])
             pages = read.get((graph.iri(near), iris[prop], graph.iri(far)), ()) if read else ()
@@ -458,6 +409,12 @@ class Rows:
                 self.first + near, self.first + far, labels[prop], float(max(1, len(pages))), next(iter(pages), None),
                 more[int(graph.triple_graph[triple])], iris[prop], self.release.id, int(source[triple]), int(target[triple]),
             )  # fmt: skip
+
+    def _places(self, near: Ints, way: Ints, far: Ints) -> Ints:
+        """The place of each triple among those of one end and property, from 0, those to what ranks highest first."""
+        order, found = np.lexsort((far, -self.rank[far], way, near)), np.empty(len(near), np.int32)
+        found[order] = places((near.astype(np.int64) << 32 | way)[order])
+        return found
 
     def _passages(self) -> Iterator[tuple[Any, ...]]:
         documents, count = self.documents, self.documents.count
@@ -509,7 +466,7 @@ class Rows:
 
     def _names(self) -> list[tuple[Any, ...]]:
         """Names of the most important entities first: where many are alike, the first are looked at."""
-        index, rank = self.release[NameIndex], self.release[Aggregation].pagerank
+        index = self.release[NameIndex]
         entries = (index.arrays[part].tolist() for part in ("entry_entity", "entry_text"))
         pairs = dict.fromkeys(zip(*entries, strict=True))
         known = dict.fromkeys(
@@ -535,9 +492,9 @@ class Rows:
             for entity, name in known
             if name
         ]
-        return sorted(rows, key=lambda row: -float(rank[row[0] - self.first]))
+        return sorted(rows, key=lambda row: -float(self.rank[row[0] - self.first]))
 
-    def _words(self, names: Sequence[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    def _words(self) -> Iterator[tuple[Any, ...]]:
         for word, (count, weight) in self.of_names.items():
             yield self.release.id, True, word, count, weight
         texts = max(1, self.written["entities"])
@@ -546,33 +503,27 @@ class Rows:
                 yield self.release.id, False, word, count, log1p(texts / count)
 
 
-def _where(how: str, release: str) -> str:
-    """How an index is made, for the rows of one release."""
-    return f"{how} WHERE release = '{release}'"
-
-
 def text_of(*parts: str | None) -> str:
     """What is encoded of a row: name and description of an entity, title and summary of a community, label and text of a
     passage; source, type, target and description of a relationship. Source: the published schema."""
     return " ".join(part for part in parts if part)
 
 
-EMBEDDED: Final[Mapping[str, str]] = {
-    "entities": "SELECT entity_id, name, description FROM graph.entities t WHERE search_text <> '' AND",
-    "communities": "SELECT community_id, title, summary FROM graph.communities t WHERE",
-    "passages": "SELECT passage_id, label, text FROM graph.passages t WHERE",
+EMBEDDED: Final[Mapping[str, tuple[str, str]]] = {
+    "entities": ("entity_id", "name, description FROM graph.entities t WHERE search_text <> '' AND"),
+    "communities": ("community_id", "title, summary FROM graph.communities t WHERE"),
+    "passages": ("passage_id", "label, text FROM graph.passages t WHERE"),
     "relationships": (
-        "SELECT t.relationship_id, s.name, t.relationship_type, o.name, t.description FROM graph.relationships t "
+        "relationship_id",
+        "s.name, t.relationship_type, o.name, t.description FROM graph.relationships t "
         "JOIN graph.entities s ON s.entity_id = t.source_entity_id "
-        "JOIN graph.entities o ON o.entity_id = t.target_entity_id WHERE"
+        "JOIN graph.entities o ON o.entity_id = t.target_entity_id WHERE",
     ),
 }
 """Rows that a vector is made of: the key, then the parts of their text."""
 
 
-def embed(
-    connection: Connection, release: Release, relationships: bool = False, progress: Progress = SILENT
-) -> dict[str, int]:
+def embed(connection: Connection, release: Release, relationships: bool = False) -> dict[str, int]:
     """Make the vectors that rows of a release lack, with its encoder; gives how many of each table were made.
 
     Those of triples, of which there are many and which nothing searches, only where they are asked for. Raises ModelError.
@@ -584,26 +535,27 @@ def embed(
         raise ModelError(encoder.withheld)
     prepare(connection, encoder.settings.dimension)
     register_vector(connection)
-    for table, select in EMBEDDED.items():
+    for table, (key, select) in EMBEDDED.items():
         if table == "relationships" and not relationships:
             continue
-        key, made[table] = f"{select.split()[1].removeprefix('t.').rstrip(',')}", 0
-        lacking = f"{select} t.search_embedding IS NULL AND t.release = %s AND t.{key} > %s ORDER BY t.{key} LIMIT %s"
-        last = -1
-        while rows := connection.execute(cast(Any, lacking), [release.id, last, BATCH]).fetchall():
+        made[table], last = 0, -1
+        lacking = (
+            f"SELECT t.{key}, {select} t.search_embedding IS NULL AND t.release = %s AND t.{key} > %s "
+            f"ORDER BY t.{key} LIMIT %s"
+        )
+        update = f"UPDATE graph.{table} SET search_embedding = %s WHERE {key} = %s"
+        while rows := connection.execute(lacking, [release.id, last, BATCH]).fetchall():
             last = rows[-1][0]
             texts = [encoder.settings.document_prefix + text_of(*parts) for _, *parts in rows]
             vectors = encoder.encoder.encode(texts)
-            update = f"UPDATE graph.{table} SET search_embedding = %s WHERE {key} = %s"
+            found = [(vector, row[0]) for vector, row in zip(vectors, rows, strict=True) if vector.any()]
             with connection.transaction(), connection.cursor() as cursor:
-                told = [(vector, row[0]) for vector, row in zip(vectors, rows, strict=True) if vector.any()]
-                cursor.executemany(cast(Any, update), told)
-            made[table] += len(told)
-            progress.advance(made[table], None, table)
+                cursor.executemany(update, found)
+            made[table] += len(found)
     return made
 
 
-def fill_full_text(connection: Connection, progress: Progress = SILENT) -> dict[str, int]:
+def fill_full_text(connection: Connection) -> dict[str, int]:
     """Give rows that lack it their full text, and the triggers that keep it: of a database of the published schema, too,
     whose columns may be missing. Gives how many rows of each table were filled."""
     filled: dict[str, int] = {}
@@ -611,81 +563,35 @@ def fill_full_text(connection: Connection, progress: Progress = SILENT) -> dict[
         if not _exists(connection, "SELECT WHERE to_regclass(%s) IS NOT NULL", f"graph.{table}"):
             continue
         for column in ("search_text TEXT", "search_tsv TSVECTOR"):
-            connection.execute(cast(Any, f"ALTER TABLE graph.{table} ADD COLUMN IF NOT EXISTS {column}"))
+            connection.execute(f"ALTER TABLE graph.{table} ADD COLUMN IF NOT EXISTS {column}")
         keep_full_text(connection, table)
         filled[table] = 0
         lacking = f"SELECT {key}, {name}, {text} FROM graph.{table} WHERE search_text IS NULL OR search_tsv IS NULL LIMIT %s"
-        while rows := connection.execute(cast(Any, lacking), [BATCH]).fetchall():
+        while rows := connection.execute(lacking, [BATCH]).fetchall():
             with connection.transaction(), connection.cursor() as cursor:
                 # The trigger makes the rest of it.
                 update = f"UPDATE graph.{table} SET search_text = coalesce(search_text, %s) WHERE {key} = %s"
-                cursor.executemany(
-                    cast(Any, update), [(searchable(text_of(*parts)), one) for one, *parts in rows]
-                )
+                cursor.executemany(update, [(searchable(text_of(*parts)), one) for one, *parts in rows])
             filled[table] += len(rows)
-            progress.advance(filled[table], None, table)
         if not _exists(
             connection, "SELECT FROM pg_indexes WHERE schemaname = 'graph' AND tablename = %s AND indexdef LIKE %s",
             table, "%gin%search_tsv%",
         ):  # fmt: skip
-            connection.execute(cast(Any, f"CREATE INDEX ON graph.{table} USING gin (search_tsv)"))
+            connection.execute(f"CREATE INDEX ON graph.{table} USING gin (search_tsv)")
     return filled
 
 
-def places(near: Any, way: Any, far: Any, rank: Any) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """The place of each triple among those of one end and property, from 0, those to what ranks highest first."""
-    order = np.lexsort((far, -rank[far], way, near))
-    group = (
-        np.concatenate([[True], (np.diff(near[order]) != 0) | (np.diff(way[order]) != 0)])
-        if len(order)
-        else np.zeros(0, bool)
-    )
-    starts = (
-        np.maximum.accumulate(np.where(group, np.arange(len(order)), 0))
-        if len(order)
-        else np.zeros(0, np.int64)
-    )
-    found = np.empty(len(order), np.int32)
-    found[order] = np.arange(len(order)) - starts
-    return found
-
-
-@dataclass
-class _Types:
-    """What nodes are, in words, by language: few combinations occur."""
-
-    rows: Rows
-    known: dict[tuple[Any, ...], list[str]] = field(default_factory=dict)
-
-    def of(self, node: int, language: str) -> list[str]:
-        graph = self.rows.graph
-        key = (language, tuple(type_nodes(graph, node)), tuple(graph.types(node).tolist()))
-        if key not in self.known:
-            self.known[key] = list(self.rows.told_in[language].types_of(node))
-        return self.known[key]
-
-
-_EMBEDDED = {"search_embedding": "vector"}
-ENTITY: Final = {
-    "entity_id": "int8", "name": "text", "entity_type": "text", "description": "text", "source_page_id": "text",
-    "document_id": "text", **_EMBEDDED, "metadata": "jsonb", "iri": "text", "release": "text",
-    "search_text": "text", "category": "text", "importance": "float4", "degree": "int4", "minor": "bool",
-}  # fmt: skip
-RELATIONSHIP: Final = {
-    "source_entity_id": "int8", "target_entity_id": "int8", "relationship_type": "text", "weight": "float4",
-    "source_page_id": "text", "metadata": "jsonb", "iri": "text",
-    "release": "text", "source_place": "int4", "target_place": "int4",
-}  # fmt: skip
-PASSAGE: Final = {
-    "entity_id": "int8", "home_id": "int8", "label": "text", "text": "text", "first": "int4", "last": "int4",
-    "search_text": "text", **_EMBEDDED, "release": "text",
-}  # fmt: skip
-COMMUNITY: Final = {
-    "community_id": "int8", "level": "int4", "title": "text", "summary": "text", "summary_model": "text",
-    "entity_ids": "int8[]",
-    "search_text": "text", **_EMBEDDED, "metadata": "jsonb", "stable_id": "text", "parent": "text", "release": "text",
-}  # fmt: skip
-MEMBER: Final = {"community_id": "int8", "entity_id": "int8", "place": "int4"}
-NAMED: Final = {"entity_id": "int8", "name": "text", "words": "text[]", "weight": "float4", "release": "text"}
-WORD: Final = {"release": "text", "of_names": "bool", "word": "text", "rows": "int4", "weight": "float4"}
-RELEASES: Final = {"release": "text", "dataset": "text", "metadata": "jsonb"}
+COLUMNS: Final = {
+    "entities": "entity_id, name, entity_type, description, source_page_id, document_id, search_embedding, metadata, iri, "
+    "release, search_text, category, importance, degree, minor",
+    "relationships": "source_entity_id, target_entity_id, relationship_type, weight, source_page_id, metadata, iri, release, "
+    "source_place, target_place",
+    "passages": "entity_id, home_id, label, text, first, last, search_text, search_embedding, release",
+    "communities": "community_id, level, title, summary, summary_model, entity_ids, search_text, search_embedding, metadata, "
+    "stable_id, parent, release",
+    "community_members": "community_id, entity_id, place",
+    "names": "entity_id, name, words, weight, release",
+    "words": "release, of_names, word, rows, weight",
+    "releases": "release, dataset, metadata",
+}
+"""What is written of each table, in the order of the values that `Rows` gives."""

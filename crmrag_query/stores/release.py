@@ -162,7 +162,7 @@ class ReleaseStore:
         way = np.asarray(index.tri_p)[numbers].astype(np.int64) * 2
         way[len(out) :] += 1
         order = np.lexsort((others, -rank[others], way))
-        order = order[np.argsort(_places(way[order]), kind="stable")]
+        order = order[np.argsort(places(way[order]), kind="stable")]
         return cast(Ints, numbers[order][:most])
 
     def _by_name(self, name: str, limit: int) -> list[int]:
@@ -292,7 +292,7 @@ def category_bit(category: str) -> int:
     return int(Category[category])
 
 
-def _places(groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def places(groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """For each of sorted values its place among those equal to it, from 0."""
     at = np.arange(len(groups))
     starts = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))
