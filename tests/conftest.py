@@ -132,15 +132,6 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="module")
-def database(postgres_server: str) -> Iterator[str]:
-    """The address of an empty database, which the environment names for the tests of a module."""
-    from tests.support.postgres import own_database
-
-    with own_database(postgres_server) as address:
-        yield address
-
-
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What is remembered of releases goes away with them; models that were fetched are taken from where they are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -15,6 +15,7 @@ from crmrag_query.artifacts.places import release_ids
 
 if TYPE_CHECKING:
     from crmrag_assets.release.postgres import Connection
+    from crmrag_query.artifacts.release import Release
 
 
 @click.group()
@@ -81,7 +82,7 @@ def _database() -> Iterator[Connection]:
         yield connection
 
 
-def _opened(dataset: str, data: Path, config: Path | None) -> Any:
+def _opened(dataset: str, data: Path, config: Path | None) -> Release:
     from crmrag_query.artifacts.release import Opener, open_release
 
     return open_release(dataset, data, Opener.here(config=config))

@@ -142,11 +142,11 @@ def publish(
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
         prepare(connection, release[QueryEncoder].settings.dimension)
         register_vector(connection)
+        if reader:
+            _let_read(connection, reader)
         if not _exists(connection, "SELECT FROM graph.releases WHERE release = %s", release.id):
             rows = Rows(release, connection, progress)
             rows.write()
-        if reader:
-            _let_read(connection, reader)
         for current in (False, True):  # in this order: no data set ever has two
             connection.execute(
                 """UPDATE graph.releases SET current = %(to)s
@@ -224,6 +224,11 @@ def extension(connection: Connection, name: str) -> str:
 def _let_read(connection: Connection, reader: str) -> None:
     from psycopg import sql
 
+    if not _exists(connection, "SELECT FROM pg_roles WHERE rolname = %s", reader):
+        raise BuildError(
+            f"The database has no role {reader!r} that could read.",
+            "Name one that there is, or make it first: CREATE ROLE … LOGIN",
+        )
     role = sql.Identifier(reader)
     connection.execute(sql.SQL("GRANT USAGE ON SCHEMA graph TO {}").format(role))
     connection.execute(sql.SQL("GRANT SELECT ON ALL TABLES IN SCHEMA graph TO {}").format(role))

@@ -47,7 +47,7 @@ from crmrag_assets.steps.source import ENTITIES, PREFETCH, described, is_source,
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest
 from crmrag_query.artifacts.places import release_ids
-from crmrag_query.artifacts.release import CONFIG, Opener, open_release
+from crmrag_query.artifacts.release import CONFIG, open_release
 from crmrag_query.config.datasets import OPERATIONAL
 from crmrag_query.config.loading import UNRELEASED, config_hash
 from crmrag_query.graph.arrays import FLAG_ENTITY
@@ -228,7 +228,7 @@ def publish_in_postgres(context: BuildContext) -> None:
     if published_in_postgres(context):
         from crmrag_assets.release import postgres
 
-        release = open_release(context.name, context.data, Opener.here())
+        release = open_release(context.name, context.data)
         with postgres.connected() as connection:
             kept = release_ids(context.data, context.name)
             postgres.publish(connection, release, kept, progress=context.progress)

@@ -29,18 +29,14 @@ if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
 VARIABLE: Final = "CRMRAG_POSTGRES"
-CONNECTIONS, SECONDS, WAIT = (
-    10,
-    30,
-    5.0,
-)  # of a process; that a query may take, and a free connection be waited for
+# Connections of a process; seconds that a query may take, and that a free connection is waited for.
+CONNECTIONS, SECONDS, WAIT = 10, 30, 5.0
 SESSION: Final = f"-c default_transaction_read_only=on -c statement_timeout={SECONDS}s -c enable_sort=off"
 """The last, as the planner overrates the costs of an index of vectors: where one can order, nothing else does."""
 EXACT = 10_000  # vectors up to which all are compared
 EF = 1000  # vectors that the index looks at (hnsw.ef_search): the most that pgvector allows, for its recall
-POSTINGS = (
-    2000  # rows that are looked at for a query's words, the rarest words and the most important rows first
-)
+# Rows that are looked at for a query's words, the rarest words and the most important rows first.
+POSTINGS = 2000
 RANKED = 300  # of these, the rows that are ranked
 NAMES = 300  # names that are compared, the most important first
 ALIKE = 0.4  # likeness from which a name counts; ours
@@ -211,19 +207,19 @@ class Database:
     def rows(self, query: str, /, **given: Any) -> list[tuple[Any, ...]]:
         """The rows of a query; ``release`` is among its parameters."""
         import psycopg
-        from psycopg_pool import PoolTimeout
 
         given["release"] = self.release.id
         try:
-            try:
-                with pool_of(self.address).connection() as connection:
+            with pool_of(self.address).connection() as connection:
+                try:
                     return connection.execute(query, given).fetchall()
-            except (
-                psycopg.OperationalError
-            ):  # a connection that the server has closed meanwhile: another one may do
-                with pool_of(self.address).connection() as connection:
-                    return connection.execute(query, given).fetchall()
-        except (psycopg.OperationalError, psycopg.errors.InsufficientPrivilege, PoolTimeout) as error:
+                except psycopg.OperationalError:
+                    if not connection.closed:
+                        raise
+            # The server had closed that connection: another one may do.
+            with pool_of(self.address).connection() as connection:
+                return connection.execute(query, given).fetchall()
+        except (psycopg.OperationalError, psycopg.errors.InsufficientPrivilege) as error:
             raise StoreUnreachable(
                 f"The database of the search store does not answer ({type(error).__name__}).",
                 f"Look whether it runs and what {VARIABLE} says; without it, searches read the release: "

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Final
+from typing import Final, cast
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ConfigError
@@ -23,17 +23,17 @@ OWN: Final[Mapping[str, Opens]] = {"release": ReleaseStore, "postgres": open_pos
 
 
 @cache
-def stores() -> Mapping[str, Opens]:
-    """All stores by name."""
-    return {**OWN, **{one.name: one.load() for one in entry_points(group=GROUP)}}
+def opener_of(name: str) -> Opens:
+    """What opens the store of that name; ConfigError where there is none."""
+    other = next(iter(entry_points(group=GROUP, name=name)), None)
+    if other is None and name not in OWN:
+        known = dict.fromkeys((*OWN, *sorted(entry_points(group=GROUP).names)))
+        raise ConfigError.single(
+            VARIABLE, "", "no such store", value=repr(name)[:80], remedy=f"There are: {', '.join(known)}."
+        )
+    return OWN[name] if other is None else cast(Opens, other.load())
 
 
 def open_store(release: Release, language: str = "") -> SearchStore:
     """The store that the environment names, by default the release itself. ConfigError where there is none of that name."""
-    name = os.environ.get(VARIABLE) or next(iter(OWN))
-    opens = stores().get(name)
-    if opens is None:
-        raise ConfigError.single(
-            VARIABLE, "", "no such store", value=repr(name)[:80], remedy=f"There are: {', '.join(stores())}."
-        )
-    return opens(release, language)
+    return opener_of(os.environ.get(VARIABLE) or next(iter(OWN)))(release, language)

@@ -15,7 +15,7 @@ from typing import Any
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.entities.named import Named, SourceTriple
-from crmrag_query.errors import ReleaseError, UnknownEntity
+from crmrag_query.errors import ReleaseError
 from crmrag_query.retrieval.database import COMMUNITIES, PASSAGES, Among, Database
 from crmrag_query.retrieval.pipeline import LITTLE_SHARE
 from crmrag_query.retrieval.pool import cap, fuse
@@ -28,16 +28,15 @@ from crmrag_query.stores.records import (
     Neighbourhood,
 )
 from crmrag_query.stores.release import (
-    LABEL,
     LOOKED_AT,
     MEMBERS,
     NAMED,
     ReleaseStore,
     category_bit,
     query_vector,
+    unknown_entity,
 )
 from crmrag_query.stores.walk import Beside, explore
-from crmrag_query.text import plain, shorten
 
 _ENTITY = "SELECT entity_id, iri, name, category, description, document_id, degree, minor, metadata FROM graph.entities"
 _BESIDE = """
@@ -53,11 +52,13 @@ LEFT JOIN LATERAL (
   ORDER BY place, iri, way LIMIT %(most)s
 ) AS t ON true
 ORDER BY f.at, t.place, t.iri, t.way"""
+_PASSAGE = """
+SELECT passage_id, entity_id, label, text, first, last FROM graph.passages WHERE passage_id = ANY(%(ids)s)"""
 _COMMUNITY = """
 SELECT community_id, stable_id, level, title, summary, cardinality(entity_ids), summary_model, parent, metadata
 FROM graph.communities"""
 _MEMBERS = """
-SELECT m.community_id, e.entity_id, e.iri, e.name, e.metadata
+SELECT m.community_id, e.iri, e.name, e.metadata
 FROM unnest(%(ids)s::bigint[]) AS c(community_id) CROSS JOIN LATERAL (
   SELECT community_id, entity_id, place FROM graph.community_members WHERE community_id = c.community_id
   ORDER BY place LIMIT %(most)s
@@ -121,45 +122,36 @@ class PostgresStore:
         words = [row.number for row in database.words(PASSAGES, database.words_of(query), size)]
         cosine = {row.number: row.score for row in near}
         best = [one for one, _ in fuse([words], [*cosine], self.opened.manifest.share, size)[:limit]]
-        told = {
-            row[0]: row[1:]
-            for row in database.rows(
-                "SELECT passage_id, entity_id, label, text, first, last FROM graph.passages WHERE passage_id = ANY(%(ids)s)",
-                ids=best,
-            )
-        }
-        whose = self._entities([told[one][0] for one in best])
+        rows = {row[0]: row[1:] for row in database.rows(_PASSAGE, ids=best)}
+        whose = self._entities([rows[one][0] for one in best])
+        found = ((one, *rows[one]) for one in best)
         return tuple(
             GraphPassage(self._named(whose[entity]), label, text, first, last, cosine.get(one))
-            for one, (entity, label, text, first, last) in ((one, told[one]) for one in best)
+            for one, entity, label, text, first, last in found
         )
 
     def communities(self, query: str, level: int, limit: int) -> Sequence[GraphCommunity]:
         self.opened.require("communities")
-        cosine: dict[int, float] = {}
+        database, size, cosine = self._database, LOOKED_AT * limit, dict[int, float]()
         if query.strip():
             vector, _ = query_vector(self.opened, query)
-            size, database = LOOKED_AT * limit, self._database
             if vector is not None:
-                cosine = {
-                    row.number: row.score for row in database.dense(COMMUNITIES, vector, size, level=level)
-                }
-            words = [
-                row.number for row in database.words(COMMUNITIES, database.words_of(query), size, level=level)
-            ]
+                near = database.dense(COMMUNITIES, vector, size, level=level)
+                cosine = {row.number: row.score for row in near}
+            holding = database.words(COMMUNITIES, database.words_of(query), size, level=level)
+            words = [row.number for row in holding]
             best = [one for one, _ in fuse([words], [*cosine], self._encoded_of(level), size)[:limit]]
-            found = self._database.rows(f"{_COMMUNITY} WHERE community_id = ANY(%(ids)s)", ids=best)
-            rows = {row[0]: row for row in found}
+            found = database.rows(f"{_COMMUNITY} WHERE community_id = ANY(%(ids)s)", ids=best)
         else:
-            found = self._database.rows(
+            found = database.rows(
                 f"{_COMMUNITY} WHERE release = %(release)s AND level = %(level)s ORDER BY community_id LIMIT %(limit)s",
                 level=level, limit=limit,
             )  # fmt: skip
-            rows = {row[0]: row for row in found}
-            best = [*rows]
+            best = [row[0] for row in found]
+        rows = {row[0]: row for row in found}
         members: dict[int, list[Named]] = {}
-        for community, *entity in self._database.rows(_MEMBERS, ids=best, most=MEMBERS):
-            members.setdefault(community, []).append(Named(entity[1], self._name(entity[2], entity[3])))
+        for community, iri, name, metadata in database.rows(_MEMBERS, ids=best, most=MEMBERS):
+            members.setdefault(community, []).append(Named(iri, self._name(name, metadata)))
         return tuple(self._community(rows[one], members.get(one, []), cosine.get(one)) for one in best)
 
     def levels(self) -> Sequence[int]:
@@ -180,7 +172,7 @@ class PostgresStore:
         return self._entity(self._row(iri), None)
 
     def neighbourhood(self, iri: str, hops: int, limit: int) -> Neighbourhood:
-        triples: dict[int, tuple[int, int, str, str, Any]] = {}
+        triples: dict[int, list[Any]] = {}  # source, target, property, its label, metadata
 
         def beside(nodes: Sequence[int], most: int) -> Iterator[Beside[int]]:
             found: list[tuple[int, list[tuple[int, int]]]] = []
@@ -189,7 +181,7 @@ class PostgresStore:
                     found.append((degree, []))
                 if number is not None:
                     found[-1][1].append((number, other))
-                    triples[number] = (triple[0], triple[1], triple[2], triple[3], triple[4])
+                    triples[number] = triple
             yield from found
 
         far, told, whole = explore(self._row(iri).id, hops, limit, beside)
@@ -216,16 +208,11 @@ class PostgresStore:
         return {row[0]: _Entity(*row) for row in found}
 
     def _row(self, iri: str) -> _Entity:
-        asked = (
-            iri.encode("utf-8", "replace").replace(b"\0", b"?").decode()
-        )  # no text of a database holds these
+        # Surrogates and NUL are in no text of a database.
+        asked = iri.encode("utf-8", "replace").replace(b"\0", b"?").decode()
         found = self._database.rows(f"{_ENTITY} WHERE release = %(release)s AND iri = %(iri)s", iri=asked)
         if not found:
-            raise UnknownEntity(
-                f"There is no entity {shorten(plain(iri), LABEL)!r} in the data set.",
-                "Find entities by name: graph_search.",
-                (),
-            )
+            raise unknown_entity(iri)
         return _Entity(*found[0])
 
     def _encoded_of(self, level: int) -> float:

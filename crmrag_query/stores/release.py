@@ -178,11 +178,7 @@ class ReleaseStore:
     def _node(self, iri: str) -> int:
         node = self._graph.node(iri)
         if node is None:
-            raise UnknownEntity(
-                f"There is no entity {shorten(plain(iri), LABEL)!r} in the data set.",
-                "Find entities by name: graph_search.",
-                (),
-            )
+            raise unknown_entity(iri)
         return node
 
     def _named(self, node: int) -> Named:
@@ -267,6 +263,13 @@ class ReleaseStore:
             self.label(one.o),
             self.opened[TriplesIndex].graphs(one.number),
         )
+
+
+def unknown_entity(iri: str) -> UnknownEntity:
+    return UnknownEntity(
+        f"There is no entity {shorten(plain(iri), LABEL)!r} in the data set.",
+        "Find entities by name: graph_search.",
+    )
 
 
 def query_vector(release: Release, text: str) -> tuple[Floats | None, str]:

@@ -55,10 +55,10 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     install(tmp_path / "site", "museum_stores", "STORE", "crmrag.stores")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     monkeypatch.setenv(opened.VARIABLE, "shown")
-    opened.stores.cache_clear()
+    opened.opener_of.cache_clear()
     yield
     monkeypatch.undo()
-    opened.stores.cache_clear()
+    opened.opener_of.cache_clear()
 
 
 @pytest.mark.usefixtures("stored")

@@ -264,6 +264,8 @@ def test_a_reader_may_read_and_nothing_more(
 ) -> None:
     import psycopg
 
+    with pytest.raises(BuildError, match="no role 'nobody'"):
+        postgres.publish(connection, releases[0], reader="nobody")
     connection.execute("DROP ROLE IF EXISTS visitor")
     connection.execute("CREATE ROLE visitor")
     postgres.publish(connection, releases[0], reader="visitor")

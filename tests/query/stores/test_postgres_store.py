@@ -119,6 +119,19 @@ def test_a_connection_that_the_server_closed_is_replaced(store: PostgresStore, p
     assert database.rows("SELECT pg_backend_pid()") != before
 
 
+def test_a_query_that_takes_too_long_is_not_tried_again(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    asked, execute = [], psycopg.Connection.execute
+    monkeypatch.setattr(psycopg.Connection, "execute", lambda *a, **k: asked.append(a[1]) or execute(*a, **k))
+    cancelled = "SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(20)"
+    with pytest.raises(StoreUnreachable, match="QueryCanceled"):
+        store.opened[Database].rows(cancelled)
+    assert asked.count(cancelled) == 1
+
+
 def test_a_database_that_does_not_answer_is_told_without_its_password(
     published: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
