@@ -132,10 +132,10 @@ def main() -> None:
         vectors = {
             kind: release[QueryEncoder].encode(texts[: given.asked // 2]) for kind, texts in asked.items()
         }
-        rarest = min(database.told["vectors"], key=lambda one: database.told["vectors"][one])
+        rarest = min(database.metadata["vectors"], key=lambda one: database.metadata["vectors"][one])
         result = {
             "dataset": given.dataset, "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}",
-            "load": round(load, 1), "rows": rows, "vectors": database.told["vectors"],
+            "load": round(load, 1), "rows": rows, "vectors": database.metadata["vectors"],
             "dimension": release.manifest.embedding["dimension"], "publish_seconds": seconds[0], "again_seconds": seconds[1],
             "postgres": tools_of(here, queries, iris), "release": tools_of(there, queries, iris),
             "entities_in_both_of_10": round(mean(both), 2),

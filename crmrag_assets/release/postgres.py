@@ -178,13 +178,14 @@ def prepare(connection: Connection, dimension: int) -> None:
         for table in TEXTS:
             keep_full_text(connection, table)
         return
-    ((told, length),) = connection.execute(
+    ((comment, length),) = connection.execute(
         """SELECT obj_description(to_regnamespace('graph')), (SELECT atttypmod FROM pg_attribute
         WHERE attrelid = to_regclass('graph.entities') AND attname = 'search_embedding')"""
     ).fetchall()
-    if told != SCHEMA:
+    if comment != SCHEMA:
         raise BuildError(
-            f"The database has a schema `graph` already, which is not of this program or of another version of it ({told}).",
+            f"The database has a schema `graph` already, which is not of this program or of another version of it "
+            f"({comment}).",
             "Publish into a database of its own, or remove the schema: DROP SCHEMA graph CASCADE",
         )
     if length != dimension:
@@ -437,27 +438,21 @@ class Rows:
     def _communities(self) -> Iterator[tuple[Any, ...]]:
         communities, summaries = self.release[Communities], self.release[Summaries]
         vectors, told = self.release[CommunityIndex].vectors, self.release.method.communities.told
+        first = self.release.manifest.language
         for number in range(len(communities)):
-            theme = summaries.tell(number, self.release.manifest.language)
-            others = {one: summaries.tell(number, one) for one in self.release.manifest.languages}
+            themes = {language: summaries.tell(number, language) for language in self.told_in or (first,)}
+            theme = themes[first]
             members = communities.members(number)
             names = map(self.documents.label, members[:told].tolist())
-            text = " ".join(
-                [
-                    f"{theme.title} {theme.text}",
-                    *(f"{one.title} {one.text}" for one in others.values()),
-                    *names,
-                ]
-            )
+            text = " ".join([*(f"{one.title} {one.text}" for one in themes.values()), *names])
             parent = int(communities.parent[number])
-            metadata = {
-                "languages": {one: (plain(other.title), plain(other.text)) for one, other in others.items()}
-            }
+            languages = {language: (plain(one.title), plain(one.text)) for language, one in themes.items()}
             vector = np.asarray(vectors[number], np.float32)
             yield (
                 self.first_community + number, int(communities.level[number]), plain(theme.title), plain(theme.text),
-                theme.model, self._members_of(number), self._searchable(text), vector if vector.any() else None, metadata,
-                communities.name(number), "" if parent == NONE else communities.name(parent), self.release.id,
+                theme.model, self._members_of(number), self._searchable(text), vector if vector.any() else None,
+                {"languages": languages}, communities.name(number), "" if parent == NONE else communities.name(parent),
+                self.release.id,
             )  # fmt: skip
 
     def _members_of(self, community: int) -> list[int]:

@@ -174,11 +174,11 @@ def is_iterative(version: str) -> bool:
 
 @dataclass(frozen=True)
 class Database:
-    """The rows of one release. ``told``: what was written of it as a whole; ``first``: the number of its first node."""
+    """The rows of one release. ``metadata``: what was written of it as a whole; ``first``: the number of its first node."""
 
     release: Release
     address: str
-    told: Mapping[str, Any]
+    metadata: Mapping[str, Any]
     iterative: bool
     similar: bool
 
@@ -197,12 +197,12 @@ class Database:
                 f"The database that {VARIABLE} names does not hold release {release.id} of {release.manifest.dataset}.",
                 f"Publish it there: crmrag postgres publish {release.manifest.dataset}",
             )
-        ((told, version, similar),) = found
-        return cls(release, database.address, told, is_iterative(version), similar)
+        ((metadata, version, similar),) = found
+        return cls(release, database.address, metadata, is_iterative(version), similar)
 
     @property
     def first(self) -> int:
-        return int(self.told["first"])
+        return int(self.metadata["first"])
 
     def rows(self, query: str, /, **given: Any) -> list[tuple[Any, ...]]:
         """The rows of a query; ``release`` is among its parameters."""
@@ -274,7 +274,7 @@ class Database:
             f"weight{at}": asked[at][2] for at in rare
         }
         given |= {"words": [one[0] for one in asked], "weights": [one[2] for one in asked]}
-        sparse, length = self.release.method.sparse, self.told["length"][table.name]
+        sparse, length = self.release.method.sparse, self.metadata["length"][table.name]
         given |= {"k1": sparse.k1, "b": sparse.b, "length": length, "postings": POSTINGS}
         query = _RANKED.format(matched=matched, name=table.name, key=table.key)
         return [
@@ -316,9 +316,9 @@ class Database:
         if table is ENTITIES and among.nodes is not None:
             return len(among.nodes)
         if table is ENTITIES:
-            vectors = self.told["vectors"]
+            vectors = self.metadata["vectors"]
             return int(vectors.get(among.category, 0) if among.category else sum(vectors.values()))
-        return int(self.told["rows"][table.name])
+        return int(self.metadata["rows"][table.name])
 
     def nearest(self, vector: Floats, limit: int, among: Among = EVERYWHERE) -> dict[int, float]:
         """The entities whose documents, or passages that lead to these, are nearest to a vector, with their cosines, best
@@ -341,7 +341,7 @@ class Database:
 
     @cached_property
     def _searched(self) -> tuple[Table, ...]:
-        return (ENTITIES, PASSAGES) if self.told["rows"]["passages"] else (ENTITIES,)
+        return (ENTITIES, PASSAGES) if self.metadata["rows"]["passages"] else (ENTITIES,)
 
 
 def _best(rankings: Sequence[Sequence[Row]], limit: int) -> dict[int, float]:

@@ -243,7 +243,7 @@ class PostgresStore:
     def _triple(
         self, s: _Entity, o: _Entity, p: str, label: str, more: Mapping[str, Any] | None
     ) -> SourceTriple:
-        told = self._database.told["properties"].get(p, {}).get(self.language, label)
+        told = self._database.metadata["properties"].get(p, {}).get(self.language, label)
         return SourceTriple(
             s.iri, p, o.iri, self._label(s), told, self._label(o), tuple((more or {}).get("graphs", ()))
         )
