@@ -81,7 +81,8 @@ class _Work:
 
 @dataclass
 class LineReporter:
-    """For logs and pipes: a line when an artifact is finished, and one every ``pause`` seconds while it is made."""
+    """For logs and pipes: a line when an artifact is finished, unless the data set does without it, and one every ``pause``
+    seconds while it is made."""
 
     write: Callable[[str], None]
     pause: float = 10.0
@@ -102,6 +103,8 @@ class LineReporter:
         work.reused += outcome.reused
         work.first, work.since = 0, None
         spent = self.clock() - work.start
+        if outcome.unwanted:
+            return
         if work.done == work.chunks:
             unchanged = f", {work.reused:,} of {work.chunks:,} chunks unchanged" if work.reused else ""
             if work.reused == work.chunks:
@@ -176,10 +179,10 @@ class Row:
 
 
 def rows_of(outcomes: Sequence[Outcome]) -> list[Row]:
-    """One row an artifact in build order; seconds are those that this build spent."""
-    rows = []
+    """One row an artifact that the data set wants, in build order; seconds are those that this build spent."""
+    rows, wanted = [], [outcome for outcome in outcomes if not outcome.unwanted]
     for artifact in ARTIFACTS:
-        made = [outcome for outcome in outcomes if outcome.record.artifact == artifact]
+        made = [outcome for outcome in wanted if outcome.record.artifact == artifact]
         if not made:
             continue
         counts: Counter[str] = Counter()

@@ -226,6 +226,11 @@ class Outcome:
     reused: bool
     chunk: str | None = None
 
+    @property
+    def unwanted(self) -> bool:
+        """Whether the data set does without it, so that nothing was made."""
+        return bool(self.record.stats.get(UNWANTED))
+
 
 def is_made(context: BuildContext, artifact: str) -> bool:
     """Whether a finished artifact is one that the data set wants; of one in chunks, any chunk tells."""

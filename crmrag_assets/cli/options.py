@@ -211,7 +211,7 @@ class BarReporter:
         artifact = outcome.record.artifact
         task, note = self._tasks[artifact], "unchanged" if outcome.reused else ""
         if self._chunks[artifact] == 1:
-            self.bars.update(task, completed=1, total=1, note=note)
+            self.bars.update(task, completed=1, total=1, note=note, visible=not outcome.unwanted)
         else:
             self.bars.update(task, advance=1, note=note)
 

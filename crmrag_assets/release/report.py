@@ -24,6 +24,7 @@ from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_EVENT, FLAG_LABELLED, FL
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
 from crmrag_query.relationships.catalogue import dead_paths
+from crmrag_query.text import amount
 
 HARVESTED = ("entities", "triples", "excluded_subjects", "excluded_triples", "repaired")
 TRAFFIC = (
@@ -237,13 +238,17 @@ def _categories(graph: Graph) -> list[dict[str, Any]]:
 
 
 CONCERNS = (
-    ("suspects", "IRIs that seem to stand for several things; no path runs through them"),
-    ("dangling", "nodes that are pointed at and never described"),
-    ("untyped", "entities without a class"),
-    ("without_category", "entities whose classes belong to no Fundamental Category"),
-    ("unlabelled", "entities without a name of their own; they are named by their role or IRI"),
-    ("undated_events", "events without a date"),
-)
+    ("suspects", "IRI that seems to stand for several things; no path runs through it",
+     "IRIs that seem to stand for several things; no path runs through them"),
+    ("dangling", "node that is pointed at and never described", "nodes that are pointed at and never described"),
+    ("untyped", "entity without a class", "entities without a class"),
+    ("without_category", "entity whose classes belong to no Fundamental Category",
+     "entities whose classes belong to no Fundamental Category"),
+    ("unlabelled", "entity without a name of its own; it is named by its role or IRI",
+     "entities without a name of their own; they are named by their role or IRI"),
+    ("undated_events", "event without a date", "events without a date"),
+)  # fmt: skip
+"""Counts of the report, each told of one and of several."""
 
 
 def concerns(report: Mapping[str, Any]) -> list[str]:
@@ -251,10 +256,11 @@ def concerns(report: Mapping[str, Any]) -> list[str]:
     unmapped = sum(len(entries) for entries in report["unmapped"].values())
     oversized = report["documents"]["oversized"]["count"]
     without = report["documents"]["count"] - report["documents"]["encoded"]
-    found = [(report["entities"][name]["count"], text) for name, text in CONCERNS]
-    found.append((unmapped, "classes and properties are outside the ontology"))
-    found.append((oversized, "documents are longer than a context takes"))
-    found.append(
-        (without, "documents have no vector yet, and are found by their words and relationships alone")
-    )
-    return [f"{count:,} {text}." for count, text in found if count]
+    found = [(report["entities"][name]["count"], one, several) for name, one, several in CONCERNS]
+    found += [
+        (unmapped, "class or property is outside the ontology", "classes and properties are outside the ontology"),
+        (oversized, "document is longer than a context takes", "documents are longer than a context takes"),
+        (without, "document has no vector yet, and is found by its words and relationships alone",
+         "documents have no vector yet, and are found by their words and relationships alone"),
+    ]  # fmt: skip
+    return [f"{amount(count, one, several)}." for count, one, several in found if count]

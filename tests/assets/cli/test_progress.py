@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from crmrag_assets.build.reporting import LineReporter, duration, rows_of
-from crmrag_assets.build.step import Outcome
+from crmrag_assets.build.step import UNWANTED, Outcome
 from crmrag_assets.build.store import Record
 from crmrag_assets.cli.options import show_concerns, show_summary
 from crmrag_query.artifacts.files import canonical_json
@@ -62,6 +62,15 @@ def test_chunks_are_told_now_and_then() -> None:
     assert [line.split(maxsplit=1)[1] for line in lines] == [
         "1 of 4 chunks, 36 s left", "3 of 4 chunks, 8 s left", "26.0 s",
     ]  # fmt: skip
+
+
+def test_what_a_data_set_does_without_is_not_told() -> None:
+    told, text, _ = reporter()
+    without = Outcome(Record("postgres_graph", "v", (), {UNWANTED: True, "seconds": 0.0}), False)
+    told.started("postgres_graph", 1)
+    told.finished(without)
+    assert text.getvalue() == ""
+    assert [row.artifact for row in rows_of([OUTCOME, without])] == ["embeddings"]
 
 
 def test_durations_are_said_as_a_person_would() -> None:

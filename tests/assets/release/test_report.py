@@ -88,6 +88,11 @@ def test_how_it_was_read_is_in_the_provenance_and_not_in_what_is_pinned(
     assert not any("broken" in concern for concern in report["concerns"])
 
 
+def test_one_of_something_is_told_in_the_singular(report: dict[str, Any]) -> None:
+    assert "1 event without a date." in report["concerns"]
+    assert "1 entity without a class." in report["concerns"]
+
+
 def test_no_pinned_file_tells_where_the_data_was_read_from(project: Project) -> None:
     release = open_release("churches", project.data)
     for entry in release.manifest.files:
