@@ -19,16 +19,29 @@ class Stopped(BaseException):
     """Work is to end here. No Exception, so that no step that goes on without what failed goes on after this."""
 
 
+BUSY = 4.0
+"""How many times as long work may take by the clock as it may take of a processor: as much as others may slow it."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """``end`` by the monotonic clock; ``gone``: set once nobody waits any more."""
+    """``end`` by the monotonic clock; ``worked``: a thread, and the seconds of a processor at which its work ends;
+    ``gone``: set once nobody waits any more."""
 
     end: float = math.inf
+    worked: tuple[int, float] = (0, math.inf)
     gone: threading.Event | None = None
 
     @property
     def unwanted(self) -> bool:
         return self.gone is not None and self.gone.is_set()
+
+    @property
+    def over(self) -> bool:
+        thread, end = self.worked
+        if thread == threading.get_ident() and time.thread_time() >= end:
+            return True
+        return time.monotonic() >= self.end
 
 
 _NONE = _Bounds()
@@ -38,22 +51,40 @@ _BOUNDS: ContextVar[_Bounds] = ContextVar("bounds", default=_NONE)
 def check() -> None:
     """Raise Stopped where the time is over or nobody waits; called between steps, and cheap."""
     bounds = _BOUNDS.get()
-    if bounds.unwanted or time.monotonic() >= bounds.end:
+    if bounds.unwanted or bounds.over:
         raise Stopped
 
 
 @contextmanager
 def within(seconds: float, what: str, remedy: str) -> Iterator[None]:
-    """Work that may take so many seconds, less where work around it has less left.
+    """Work that may take so many seconds by the clock, less where work around it has less left.
 
     Raises TookTooLong, which says ``what`` took longer, where these were over; Stopped passes where those around it were.
     """
-    outer, end = _BOUNDS.get(), time.monotonic() + seconds
-    token = _BOUNDS.set(replace(outer, end=min(end, outer.end)))
+    outer = _BOUNDS.get()
+    yield from _bounded(replace(outer, end=min(time.monotonic() + seconds, outer.end)), seconds, what, remedy)
+
+
+@contextmanager
+def working(seconds: float, what: str, remedy: str) -> Iterator[None]:
+    """Work of this thread that may take so many seconds of a processor, and by the clock `BUSY` times as many.
+
+    So a question has the same answer on a busy machine as on an idle one. Raises as `within` does.
+    """
+    outer, ident = _BOUNDS.get(), threading.get_ident()
+    worked = (ident, time.thread_time() + seconds)
+    if outer.worked[0] == ident:
+        worked = min(worked, outer.worked)
+    end = min(time.monotonic() + BUSY * seconds, outer.end)
+    yield from _bounded(replace(outer, end=end, worked=worked), seconds, what, remedy)
+
+
+def _bounded(bounds: _Bounds, seconds: float, what: str, remedy: str) -> Iterator[None]:
+    outer, token = _BOUNDS.get(), _BOUNDS.set(bounds)
     try:
         yield
     except Stopped:
-        if outer.unwanted or outer.end <= end:
+        if outer.unwanted or outer.over:
             raise
         raise TookTooLong(f"{what} took longer than {seconds:g} seconds.", remedy) from None
     finally:

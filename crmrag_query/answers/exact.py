@@ -56,7 +56,7 @@ from crmrag_query.sets.describe import plan_json, prose, title_of, without_value
 from crmrag_query.sets.records import AnswerSet, Page, Row, Sort
 from crmrag_query.sets.wording import Wording
 from crmrag_query.text import fold, plain, shorten, tokenize
-from crmrag_query.timing import within
+from crmrag_query.timing import working
 
 SHORTEST_LINE = 20  # characters of a line with its number: no more lines are read than could have room
 DESCRIBED = 150  # members of the largest set whose fields are looked up: more of them have no room
@@ -489,7 +489,7 @@ def find_exact(
     if subject_of(release, understood) not in ("", "themes"):
         return parsed
     try:
-        with within(READING_SECONDS, "Reading the question as a plan", "Ask in fewer words."):
+        with working(READING_SECONDS, "Reading the question as a plan", "Ask in fewer words."):
             state = with_plans(release, state)
             own = parsed_within(release, understood, state)
             parsed = replace(own, notes=(*parsed.notes, *own.notes))
@@ -534,7 +534,7 @@ def find_exact(
             )
             certain = parsed.certain and not (goes_on or passed_over or all_of_it)
             told = Told(certain, (*parsed.unknown, *passed_over), parsed.runner_up)
-        with within(SECONDS, "Telling the plan's set", "Ask for less."):
+        with working(SECONDS, "Telling the plan's set", "Ask for less."):
             found = answer_set(release, plan, page, language, told, outcome, sparql=small, name=dataset)
     except TookTooLong as error:
         return replace(parsed, plan=None, certain=False, notes=(*parsed.notes, str(error)))

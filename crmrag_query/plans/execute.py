@@ -62,7 +62,7 @@ from crmrag_query.plans.world import (
 )
 from crmrag_query.relationships.engine import Hop
 from crmrag_query.text import fold
-from crmrag_query.timing import check, within
+from crmrag_query.timing import check, working
 
 _SHARE = 100  # all texts are looked through where those of more than one node in so many are asked for
 _HITS = 200_000  # found one by one; what is more frequent is left to Arrow
@@ -357,7 +357,7 @@ def execute(plan: Plan, world: World) -> Outcome:
     knows, for plans and tables too large, and for what takes longer than `SECONDS`.
     """
     check_size(plan)
-    with within(SECONDS, "The plan", _LESS):
+    with working(SECONDS, "The plan", _LESS):
         among, held = _narrowed(world, plan)
         outcome, left = _computed(world, plan, held), _left_out(world, plan, among, held)
         excluded = {**left, **outcome.excluded}
@@ -371,7 +371,7 @@ def results(plan: Plan, world: World) -> Outcome:
     """`execute` without whom the plan's dates leave out, and without how many members there are by IRI and by identity: all
     by which plans are compared."""
     check_size(plan)
-    with within(SECONDS, "The plan", _LESS):
+    with working(SECONDS, "The plan", _LESS):
         return _computed(world, plan, find_members(world, plan))
 
 

@@ -64,7 +64,7 @@ from crmrag_query.plans.world import World, once, sameness, target_classes
 from crmrag_query.relationships.catalogue import Relationship
 from crmrag_query.relationships.engine import Leg, walk_set
 from crmrag_query.syntax import RDF_TYPE
-from crmrag_query.timing import check, within
+from crmrag_query.timing import check, working
 
 _UNSAFE = re.compile(r"[\x00-\x20<>\"{}|^`\\\ud800-\udfff]")
 """What an IRIREF of SPARQL 1.1 (rule 139) may not hold; escapes would be undone before it is parsed."""
@@ -569,7 +569,7 @@ def to_sparql(plan: Plan, world: World, outcome: Outcome | None = None) -> str:
     outcome = execute(plan, world) if outcome is None else outcome
     terms = Terms(world)
     try:
-        with within(SECONDS, "The plan's SPARQL", "Ask for less: fewer conditions, fewer columns."):
+        with working(SECONDS, "The plan's SPARQL", "Ask for less: fewer conditions, fewer columns."):
             form = _FORMS[plan.compute.kind](terms, plan, outcome)
     except TooLong:
         return _TOO_LONG

@@ -31,7 +31,7 @@ from crmrag_query.plans.records import (
     check_size,
 )
 from crmrag_query.plans.world import World
-from crmrag_query.timing import within
+from crmrag_query.timing import working
 
 FileName = Annotated[str, Field(min_length=1, max_length=1000)]
 Iris = Annotated[tuple[Iri, ...], Field(max_length=MOST_VALUES)]
@@ -125,7 +125,7 @@ class Scope:
                 raise QuestionError(
                     f"No triple of the release is known to stand in a file {file!r:.80}.", told
                 )
-        with within(SECONDS, "The plan that is asked within", "Give one with fewer or shorter conditions."):
+        with working(SECONDS, "The plan that is asked within", "Give one with fewer or shorter conditions."):
             nodes = members_of(release[World], plan)
         members = np.zeros(release[Documents].graph.nodes, bool)
         members[nodes] = True

@@ -40,7 +40,7 @@ from crmrag_query.reading.plan_json import from_model, read_json, reply_schema
 from crmrag_query.reading.types import local_words
 from crmrag_query.relationships.catalogue import is_iri, read_step
 from crmrag_query.text import fold, plain, shorten
-from crmrag_query.timing import within
+from crmrag_query.timing import working
 
 REPLY_TOKENS = 2000  # of one reply
 CONSTRAINTS_TOLD = 6  # looked at one by one when a plan gives nothing
@@ -142,7 +142,7 @@ def _read(reply: str, known: _Known, question: str) -> tuple[ModelPlan, str]:
         return _refusal(plan, unmapped, cannot, question), ""
     why = ""
     try:
-        with within(SECONDS, "The plan", "Write one with fewer conditions."):
+        with working(SECONDS, "The plan", "Write one with fewer conditions."):
             outcome = execute(plan, known.world)
             if gives_nothing(plan, outcome):
                 why = _why_empty(plan, outcome, known.world)

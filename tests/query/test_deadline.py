@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
 from crmrag_query.errors import CrmRagError, TookTooLong
-from crmrag_query.timing import Stopped, check, while_wanted, within
+from crmrag_query.timing import BUSY, Stopped, check, while_wanted, within, working
 
 
 def steps() -> None:
@@ -46,6 +47,24 @@ def test_of_times_within_each_other_the_one_that_is_over_is_told() -> None:
                 steps()
         except CrmRagError:
             pytest.fail("the inner part has time left")
+
+
+def test_work_is_measured_by_the_processor_that_it_takes() -> None:
+    """Others may slow it: what it waits is not its work, up to a limit by the clock."""
+    with working(0.05, "The plan", ""):
+        time.sleep(2 * 0.05)
+        check()
+    with (
+        pytest.raises(TookTooLong, match=r"The plan took longer than 0\.05 s"),
+        working(0.05, "The plan", ""),
+    ):
+        steps()
+    with pytest.raises(TookTooLong), working(0.01, "The plan", ""):
+        time.sleep(2 * BUSY * 0.01)
+        check()
+    outer, inner = working(0.01, "The outer", ""), working(60, "The inner", "")
+    with pytest.raises(TookTooLong, match="The outer"), outer, inner:
+        steps()
 
 
 def test_work_that_nobody_waits_for_ends_quietly() -> None:
