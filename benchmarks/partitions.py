@@ -103,7 +103,7 @@ def cuts(context: BuildContext, path: Path | None) -> Iterator[dict[str, Any]]:
         took = round(time.perf_counter() - begun, 1)
         yield {**Quality.of(method, net, part, vectors, settings.limit).row(), "seconds": took}
         if method == default.method:
-            for name, other in controls(net, part, vectors, settings).items():
+            for name, other in controls(net, part, vectors).items():
                 yield {**Quality.of(name, net, other, vectors, settings.limit).row(), "seconds": None}
 
 

@@ -81,7 +81,7 @@ def write_graph_partitions(context: BuildContext, folder: Path, chunk: str | Non
     own = Quality.of(settings.method, net, part, vectors, settings.limit)
     others = [
         Quality.of(name, net, other, vectors, settings.limit)
-        for name, other in controls(net, part, vectors, settings).items()
+        for name, other in controls(net, part, vectors).items()
     ]
     hubs = [
         {
@@ -140,9 +140,8 @@ def write_training_questions(context: BuildContext, folder: Path, chunk: str | N
     worded = (
         Worded.of(documents, EntityGraph.open(context.folder("entity_graph"))) if context.config.crm else None
     )
-    table = Maker(
-        documents, partitions_of(context), edges_of(context), context.method.alignment, worded
-    ).make()
+    count = context.method.alignment.questions
+    table = Maker(documents, partitions_of(context), edges_of(context), count, worded).make()
     pq.write_table(table, folder / QUESTIONS, compression="zstd")
     texts = table.column("question").to_pylist()
     np.save(folder / VECTORS, encoded(context, texts))
@@ -258,16 +257,16 @@ def searched_of(context: BuildContext) -> Searched:
 
 
 def tested(context: BuildContext) -> tuple[list[dict[str, Any]], Floats]:
-    """The questions by which aligners are measured, and their vectors: of each split as many as are ``tested``."""
+    """The questions by which aligners are measured, and their vectors: of those trained with as many as of the others."""
+    from crmrag_assets.graph_partitions.questions import SEEN, TESTED, TRAIN, UNSEEN
+
     questions, vectors = prepared(context)
-    chosen = [
-        number
-        for split in ("train", "seen", "unseen")
-        for number in _spread(
-            [number for number, one in enumerate(questions) if one["split"] == split],
-            context.method.alignment.tested,
-        )
-    ]
+    splits = {
+        split: [number for number, one in enumerate(questions) if one["split"] == split]
+        for split in (TRAIN, SEEN, UNSEEN)
+    }
+    most = min(TESTED, max(len(splits[SEEN]), len(splits[UNSEEN])))
+    chosen = [number for numbers in splits.values() for number in _spread(numbers, most)]
     return [questions[number] for number in chosen], vectors[chosen]
 
 
@@ -312,7 +311,7 @@ PARTITION_EDGES = Step(
 TRAINING_QUESTIONS = Step(
     "training_questions", 1, write_training_questions, inputs=questions_inputs,
     needs=("graph", "documents", "entity_graph", "graph_partitions", "partition_edges", "encoder"),
-    parts=("alignment.questions", "alignment.tested", "alignment.seed", "alignment.wording"), wanted=aligner_wanted,
+    parts=("alignment.questions",), wanted=aligner_wanted,
 )  # fmt: skip
 ALIGNMENT_MODEL = Step(
     "alignment_model", 1, write_alignment_model, needs=("graph_partitions", "partition_edges", "training_questions"),

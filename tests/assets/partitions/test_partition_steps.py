@@ -55,10 +55,6 @@ def linked(root: Path) -> Project:
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> BuildContext:
     context = with_small_parts(linked(tmp_path_factory.mktemp("pages") / "r").context(), 10, 400)
-    whole = context.method.chaining.model_copy(
-        update={"thin_characters": 1}
-    )  # each page a document of its own
-    context = replace(context, method=context.method.model_copy(update={"chaining": whole}))
     build_all(context)
     return context
 
@@ -214,7 +210,7 @@ def test_parts_above_the_limit_stop_a_build(pages: BuildContext, tmp_path: Path)
 def test_each_step_has_a_command_and_verify_names_what_is_missing_or_stale(tmp_path: Path) -> None:
     project = linked(tmp_path / "r")
     (project.config / "method.yaml").write_text(
-        "graph_partitions: {method: metis, target_size: 9, num_parts: 0, limit: 10, least: 5, seed: 0}\n",
+        "graph_partitions: {method: metis, target_size: 9, num_parts: 0, limit: 10}\n",
         encoding="utf-8",
     )
     build_all(project.context())
@@ -236,7 +232,7 @@ def test_each_step_has_a_command_and_verify_names_what_is_missing_or_stale(tmp_p
 def test_the_smoke_run_trains_every_model_by_every_loss(pages: BuildContext) -> None:
     from crmrag_assets.steps.graph_partitions import experiments
 
-    few = pages.method.alignment.model_copy(update={"steps": 2, "look": 1, "tested": 10})
+    few = pages.method.alignment.model_copy(update={"steps": 2})
     rows = list(experiments(replace(pages, method=pages.method.model_copy(update={"alignment": few}))))
     assert {(row["model"], row["loss"]) for row in rows} == {
         (model, loss) for model in ("mlp", "gcn", "sage", "gin") for loss in ("infonce", "bce")
