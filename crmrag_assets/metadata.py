@@ -617,7 +617,13 @@ def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cell(value: Any) -> str:
-    text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    text = (
+        f"{value:,}"
+        if isinstance(value, int) and not isinstance(value, bool)
+        else ""
+        if value is None
+        else str(value)
+    )
     return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
 
 

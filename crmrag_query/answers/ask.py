@@ -56,6 +56,7 @@ from crmrag_query.answers.records import (
     answer_of,
 )
 from crmrag_query.answers.sources import SourceList
+from crmrag_query.answers.steps import stepped
 from crmrag_query.answers.subject import (
     REASONS,
     AskedFacts,
@@ -249,6 +250,9 @@ def compose(
     the context fits; ``gathered``: what a model gathered itself, which is then all that the answer rests on.
     """
     clock, method, mode = Clock(), release.method, mode or default_mode(release)
+    if mode.model == "steps" and mode.has(WALKER) and model is not None:
+        with clock("steps"):
+            understood = stepped(release, understood, mode, model)
     found = search(release, understood, mode)
     chosen = found.chosen if known is None else _beside(release, known, found.chosen)
     chosen = chosen[: most_documents(method.context, model)]

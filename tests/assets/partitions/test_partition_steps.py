@@ -221,11 +221,16 @@ def test_each_step_has_a_command_and_verify_names_what_is_missing_or_stale(tmp_p
         return done.exit_code, done.output
 
     code, text = run("verify")
-    assert code == 1 and "graph_partitions: stale" in text, "made as something that the data set does without"
+    assert code == 0 and text.count(": not wanted") == 5, "the data set does without, and nothing was made"
     assert run("build", "--method", "hybrid")[0] == 0 and run("build")[0] == 0
     code, text = run("verify")
-    assert code == 1 and "graph_partitions: ok" in text and "partition_edges: stale" in text
+    assert code == 0 and "graph_partitions: ok" in text and "partition_edges: not wanted" in text
+    assert "| cut_by | parts | smallest | mean | largest |" in run("build")[1], "columns in their order"
     assert "bridges" in run("edges")[1]
+    assert run("build", "--method", "leiden")[0] == 0
+    code, text = run("verify")
+    assert code == 1 and "graph_partitions: stale" in text and "partition_edges: stale" in text
+    assert run("build")[0] == 0
     assert "questions: " in run("questions", "--size", "200")[1]
 
 
