@@ -87,9 +87,15 @@ def _make(context: BuildContext, artifact: str) -> None:
 @_command(
     "build",
     click.option("--method", type=click.Choice(METHODS), help="How it is cut; default: the method's."),
-    click.option("--target-size", type=click.IntRange(min=1), metavar="N", help="Documents of a part."),
     click.option(
-        "--num-parts", type=click.IntRange(min=0), metavar="N", help="How many parts, in place of a size."
+        "--target-size", "--target_size", type=click.IntRange(min=1), metavar="N", help="Documents of a part."
+    ),
+    click.option(
+        "--num-parts",
+        "--num_parts",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="How many parts, in place of a size.",
     ),
 )
 def build(dataset: str, data: Path, config: Path | None, **settings: Any) -> None:

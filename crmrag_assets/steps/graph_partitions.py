@@ -69,7 +69,7 @@ def write_graph_partitions(context: BuildContext, folder: Path, chunk: str | Non
     vectors.
     """
     from crmrag_assets.graph_partitions.cut import centroids, cut  # loads igraph and METIS
-    from crmrag_assets.graph_partitions.report import Quality, controls, penalties
+    from crmrag_assets.graph_partitions.report import Quality, coherence, controls, penalties
 
     settings, documents, net = context.method.graph_partitions, documents_of(context), net_of(context)
     vectors = dense_of(context).vectors(np.arange(documents.count, dtype=np.int32))
@@ -94,7 +94,10 @@ def write_graph_partitions(context: BuildContext, folder: Path, chunk: str | Non
     ]
     counts = {name: value for name, value in own.row().items() if name != "cut_by"}
     samples = {"cuts": [one.row() for one in (own, *others)], "hubs": hubs}
-    return {**counts, "hubs": int((penalty > 0).sum()), "samples": samples}
+    tenths = np.bincount((coherence(part, vectors) * 10).astype(int).clip(0, 9), minlength=10).tolist()
+    bars = [[f"{tenth / 10:.1f}–{(tenth + 1) / 10:.1f}", count] for tenth, count in enumerate(tenths)]
+    histograms = {"coherence_of_parts": bars}
+    return {**counts, "hubs": int((penalty > 0).sum()), "samples": samples, "histograms": histograms}
 
 
 def write_partition_edges(context: BuildContext, folder: Path, chunk: str | None) -> Stats:

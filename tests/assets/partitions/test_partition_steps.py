@@ -148,6 +148,24 @@ def test_the_release_has_what_a_question_is_sent_to_parts_by(pages: BuildContext
     )
 
 
+def test_how_it_was_cut_is_told_beside_controls_and_drawn(pages: BuildContext) -> None:
+    stats = pages.finished("graph_partitions").stats
+    assert [row["cut_by"] for row in stats["samples"]["cuts"]] == [
+        "metis", "Leiden, without a limit", "by chance", "k-means",
+    ]  # fmt: skip
+    assert {
+        "islands",
+        "giants",
+        "cut",
+        "coherence",
+        "lift",
+        "modularity",
+        "in_pieces",
+        "hubs",
+    } <= stats.keys()
+    assert sum(count for _, count in stats["histograms"]["coherence_of_parts"]) == stats["parts"]
+
+
 def test_a_second_build_has_the_same_bytes(pages: BuildContext, tmp_path: Path) -> None:
     again = replace(pages, data=tmp_path)
     build_all(again)
@@ -227,6 +245,7 @@ def test_each_step_has_a_command_and_verify_names_what_is_missing_or_stale(tmp_p
     assert code == 0 and "graph_partitions: ok" in text and "partition_edges: not wanted" in text
     assert "| cut_by | parts | smallest | mean | largest |" in run("build")[1], "columns in their order"
     assert "bridges" in run("edges")[1]
+    assert "  parts: 80\n" in run("build", "--num_parts", "80")[1], "as the published command has it"
     assert run("build", "--method", "leiden")[0] == 0
     code, text = run("verify")
     assert code == 1 and "graph_partitions: stale" in text and "partition_edges: stale" in text
