@@ -8,8 +8,8 @@
 RAW holds `wikispeedia/` (articles.jsonl.zst, links.tsv.zst) and `coauthor_cs.npz` with its lists of names. Of an article its
 title and the first 1,500 characters count, without the line that names its categories; an author is called by the three
 keywords of the highest tf-idf, as the names are opaque. A data set has to be built; its graph partitions, their edges and
-training questions are made where they lack; results stand under NAME. With FILE.npz edges and features are those in it, for a graph without texts. All
-results go to benchmarks/results/partitions.json, from which partitions.md is written anew.
+training questions are made where they lack; results stand under NAME. With FILE.npz edges and features are those in it, for
+a graph without texts. All results go to benchmarks/results/partitions.json, from which partitions.md is written anew.
 """
 
 from __future__ import annotations

@@ -282,7 +282,8 @@ def made(count: int, folder: Path, release: Release) -> Release:
     weight = np.ones(len(target), np.float32)
     graph = EntityGraph(ptr, target.astype(np.int32), weight)
     vectors = np.lib.format.open_memmap(folder / VECTORS, "w+", np.float32, (count, dimension))
-    coded = Coded(scale_of(np.full(dimension, 0.25, np.float32)))
+    # As a build does, codes reach to the largest value: what is cut off would widen the bound of all, and every scan.
+    coded = Coded(scale_of(np.full(dimension, 7 / np.sqrt(dimension), np.float32)))
 
     def blocks() -> Iterator[Any]:
         for start in range(0, count, 65_536):

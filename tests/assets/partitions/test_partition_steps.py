@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from crmrag_assets.build.step import BuildContext, run_step
-from crmrag_assets.cli.partitions import partitions
+from crmrag_assets.cli.partitions import LOSSES, MODELS, partitions
 from crmrag_assets.graph_partitions.questions import Worded
 from crmrag_assets.opened import documents_of
 from crmrag_assets.quality.partitions import parts_within_limit
@@ -251,6 +251,15 @@ def test_each_step_has_a_command_and_verify_names_what_is_missing_or_stale(tmp_p
     assert code == 1 and "graph_partitions: stale" in text and "partition_edges: stale" in text
     assert run("build")[0] == 0
     assert "questions: " in run("questions", "--size", "200")[1]
+    few = ("--steps", "2", "--size", "200")
+    assert "steps: 2" in run("train", *few)[1]
+    assert "A search within its 3 best parts" in run("evaluate", *few)[1]
+    assert run("verify")[0] == 1, "made by other options than those of method.yaml"
+    for command in (("smoke", "--size", "200"), ("experiments", *few, "--out", str(tmp_path / "rows.json"))):
+        shown = run(*command)[1]
+        assert all(f"| {model} | {loss} |" in shown for model in MODELS for loss in LOSSES)
+    rows = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))
+    assert [row["steps"] for row in rows] == [2] * 8
 
 
 def test_the_smoke_run_trains_every_model_by_every_loss(pages: BuildContext) -> None:
