@@ -186,7 +186,7 @@ def test_what_an_aligner_is_worth_is_told_beside_simpler_ways(pages: BuildContex
     stats = pages.finished("alignment_evaluation").stats
     systems = {row["system"] for row in stats["samples"]["systems"]}
     assert {"aligner", "nearest centroid", "votes of 50 nearest", "votes of 50 by words"} <= systems
-    assert {"aligner and votes", "by chance"} <= systems
+    assert {"aligner and votes", "aligner and votes by words", "by chance"} <= systems
     whole, *others = stats["samples"]["end_to_end"]
     texts = documents_of(pages).texts
     assert whole["texts scored"] == len(texts) == 2 * LINKS, "with a passage each"
