@@ -873,7 +873,8 @@ class Turn:
         )
         if read := [one.label for one in sources if one.read and one.cited]:
             words = self.release.method.sets.words(reading.language)
-            notes = (*notes, f"{', '.join(dict.fromkeys(read))}: {words.read}.")
+            labels = ", ".join(dict.fromkeys(read))
+            notes = (*notes, Note(f"{labels}: {words.read}.", "read", labels=labels))
         told = (*notes, *written.notes, *suspects)
         return Answer(
             self.prepared.understood.question,

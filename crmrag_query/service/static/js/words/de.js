@@ -130,6 +130,7 @@ export default {
   "note.number": "Das Sprachmodell nannte eine falsche Zahl; der Satz wurde ersetzt.",
   "note.unknown": "Nicht verstanden: {words}.",
   "note.merged": "{label} kann mehreres sein, was die Daten für eines halten.",
+  "note.read": "{labels}: von einer Maschine auf Seiten gelesen.",
   "doubt.uncited": "nennt keine Quelle",
   "doubt.missing": "steht nicht in den Quellen: {missing}",
   "doubt.unrelated": "die Quellen sprechen von anderem",

@@ -130,6 +130,7 @@ export default {
   "note.number": "The language model stated a wrong number; that sentence was replaced.",
   "note.unknown": "Not understood: {words}.",
   "note.merged": "{label} may be several things that the data takes for one.",
+  "note.read": "{labels}: read from pages by a machine.",
   "doubt.uncited": "cites no source",
   "doubt.missing": "not in its sources: {missing}",
   "doubt.unrelated": "its sources speak of something else",

@@ -130,6 +130,7 @@ export default {
   "note.number": "El modelo de lenguaje dio un número equivocado; la frase se sustituyó.",
   "note.unknown": "No entendido: {words}.",
   "note.merged": "{label} puede ser varias cosas que los datos toman por una.",
+  "note.read": "{labels}: leído por una máquina en páginas.",
   "doubt.uncited": "no cita ninguna fuente",
   "doubt.missing": "no está en sus fuentes: {missing}",
   "doubt.unrelated": "sus fuentes hablan de otra cosa",

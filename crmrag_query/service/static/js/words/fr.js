@@ -130,6 +130,7 @@ export default {
   "note.number": "Le modèle de langage a donné un nombre faux ; cette phrase a été remplacée.",
   "note.unknown": "Non compris : {words}.",
   "note.merged": "{label} désigne peut-être plusieurs choses que les données confondent.",
+  "note.read": "{labels} : lu par une machine sur des pages.",
   "doubt.uncited": "ne cite aucune source",
   "doubt.missing": "absent de ses sources : {missing}",
   "doubt.unrelated": "ses sources parlent d’autre chose",

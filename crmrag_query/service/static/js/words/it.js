@@ -130,6 +130,7 @@ export default {
   "note.number": "Il modello linguistico ha dato un numero sbagliato; la frase è stata sostituita.",
   "note.unknown": "Non compreso: {words}.",
   "note.merged": "{label} può essere più cose che i dati prendono per una sola.",
+  "note.read": "{labels}: letto da una macchina su pagine.",
   "doubt.uncited": "non cita fonti",
   "doubt.missing": "non è nelle fonti: {missing}",
   "doubt.unrelated": "le fonti parlano d’altro",
