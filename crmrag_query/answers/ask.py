@@ -103,6 +103,7 @@ from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import compiled
 from crmrag_query.questions.state import Focus, Kind, turns_of
+from crmrag_query.questions.state import Turn as Asked
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.heard import analysed
@@ -173,7 +174,7 @@ def with_focus(release: Release, state: ConversationState) -> ConversationState:
     """The state as it is; one of questions alone, such as a caller's history, with what its last questions name in focus."""
     if not state.turns or any(turn.plan or turn.shown or turn.focus for turn in state.turns):
         return state
-    known = []
+    known: list[Asked] = []
     for turn in state.turns[-HISTORY:]:
         analysis = analysed(release, turn.question)
         named = (mention.entities[0] for mention in individuals(release, analysis))
@@ -182,7 +183,14 @@ def with_focus(release: Release, state: ConversationState) -> ConversationState:
         if not nodes and turn is state.turns[-1] and any(map(str.isalnum, turn.question)):
             asked = facts_of(release, understand(release, turn.question))
             nodes = list(asked.nodes) if asked is not None and asked.asked and not asked.unknown else []
-        known.append(replace(turn, focus=focused(release, nodes, analysis.reading.language)))
+        focus = focused(release, nodes, analysis.reading.language)
+        if (
+            not focus and known
+        ):  # what its pronoun means is still spoken of: "Who was X?", "Which church did he build?"
+            before = replace(state, turns=tuple(known))
+            follow_up = understand(release, turn.question, before).follow_up
+            focus, turn = follow_up.focus, replace(turn, resolved=follow_up.resolved)
+        known.append(replace(turn, focus=focus))
     return replace(state, turns=(*state.turns[:-HISTORY], *known))
 
 
