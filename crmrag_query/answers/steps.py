@@ -16,6 +16,7 @@ from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import CrmRagError
 from crmrag_query.llm.model import Model, Schema
 from crmrag_query.llm.talk import Talk
+from crmrag_query.notes import Note
 from crmrag_query.retrieval.walker import Walker
 from crmrag_query.text import plain, shorten
 
@@ -43,7 +44,7 @@ class Chooser:
     release: Release
     question: str
     talk: Talk
-    note: str = field(default="", init=False)
+    note: Note | None = field(default=None, init=False)
 
     def __call__(self, nearest: Sequence[int], most: int) -> Sequence[int]:
         """Those of the documents to go on from, at most so many; none where the model would stop."""
@@ -64,12 +65,11 @@ class Chooser:
             )
             chosen = _Next.model_validate_json(reply[reply.find("{") : reply.rfind("}") + 1]).next
         except CrmRagError as error:
-            self.note = f"{error} {NEAREST}"
+            self.note = Note(f"{error} {NEAREST}", "steps")
             return told[:most]
         except ValidationError:
-            self.note = (
-                f"The model {self.talk.model.name} did not say which neighbours to go on from. {NEAREST}"
-            )
+            said = f"The model {self.talk.model.name} did not say which neighbours to go on from."
+            self.note = Note(f"{said} {NEAREST}", "steps")
             return told[:most]
         return list(dict.fromkeys(told[n - 1] for n in chosen if 1 <= n <= len(told)))[:most]
 
