@@ -250,7 +250,8 @@ def open_arrays(
             raise ReleaseError(f"{folder / name}.npy does not fit {divided}.npy.", rebuild(folder))
     for names in alike:
         if len({len(arrays[name]) - (name in ends) for name in names}) > 1:
-            raise ReleaseError(f"The arrays {', '.join(names)} in {folder} do not fit.", rebuild(folder))
+            files = ", ".join(f"{name}.npy" for name in names)
+            raise ReleaseError(f"{files} in {folder} do not fit.", rebuild(folder))
     return arrays
 
 
