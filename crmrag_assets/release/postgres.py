@@ -53,6 +53,7 @@ NAME: Final = "postgres_graph"  # of the asset, and of the fail-point within the
 BATCH: Final = 1000
 LONGEST_IRI: Final = 2000  # bytes; what has a longer one stays out, as no index of PostgreSQL takes it
 M, CONSTRUCTION = 16, 200  # of the indexes of vectors; source: the published schema
+PATIENCE: Final = 10  # seconds that a connection may take
 LOCK: Final = 0x63726D726167  # "crmrag": one publication at a time
 
 _HNSW = f"USING hnsw (search_embedding vector_cosine_ops) WITH (m = {M}, ef_construction = {CONSTRUCTION})"
@@ -109,7 +110,9 @@ def connected() -> Iterator[Connection]:
     except ImportError as error:
         raise MissingExtraError("Publishing in PostgreSQL", "postgres", "psycopg") from error
     try:
-        with psycopg.connect(os.environ.get(VARIABLE, ""), autocommit=True) as connection:
+        with psycopg.connect(
+            os.environ.get(VARIABLE, ""), autocommit=True, connect_timeout=PATIENCE
+        ) as connection:
             yield connection
     except psycopg.OperationalError as error:
         raise BuildHeldUp(
@@ -526,7 +529,8 @@ EMBEDDED: Final[Mapping[str, tuple[str, str]]] = {
 def embed(connection: Connection, release: Release, relationships: bool = False) -> dict[str, int]:
     """Make the vectors that rows of a release lack, with its encoder; gives how many of each table were made.
 
-    Those of triples, of which there are many and which nothing searches, only where they are asked for. Raises ModelError.
+    Those of triples, of which there are many and which nothing searches, only where they are asked for. Raises ModelError;
+    BuildError for a release that is not published.
     """
     from pgvector.psycopg import register_vector
 
@@ -534,6 +538,11 @@ def embed(connection: Connection, release: Release, relationships: bool = False)
     if encoder.withheld:
         raise ModelError(encoder.withheld)
     prepare(connection, encoder.settings.dimension)
+    if not _exists(connection, "SELECT FROM graph.releases WHERE release = %s", release.id):
+        raise BuildError(
+            f"Release {release.id} of {release.manifest.dataset} is not published in the database.",
+            f"Run first: crmrag postgres publish {release.manifest.dataset}",
+        )
     register_vector(connection)
     for table, (key, select) in EMBEDDED.items():
         if table == "relationships" and not relationships:

@@ -29,7 +29,7 @@ TOLD = "pages.jsonl"
 SECONDS = 3600  # that a whole document may take
 LETTERS = 16  # that a page needs for its text layer to be one
 NO_PAGES = "it is no PDF, PNG, JPEG or TIFF, whatever it is called"
-BROKEN = 0.2  # share of a text layer's signs that are none, from which on it is no text
+BROKEN = 0.2  # share of a text layer's characters that are none, from which on it is no text
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _read(
 
 
 def running(text: str) -> str:
-    """A text layer as running text: words that were divided at the end of a line are whole, and signs that nobody sees are
+    """A text layer as running text: words that were divided at the end of a line are whole, and characters that nobody sees are
     left out."""
     plain = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
     plain = plain.replace("\ufffe\n", "").replace("\ufffe", "").replace("\u00ad\n", "").replace("\u00ad", "")
@@ -173,6 +173,6 @@ def running(text: str) -> str:
 
 def lacks_text(text: str) -> bool:
     """Whether a page has no text layer worth the name: a model, or OCR, has to read it."""
-    signs = [char for char in text if not char.isspace()]
-    broken = sum(char == "\ufffd" for char in signs)
-    return sum(map(str.isalnum, signs)) < LETTERS or broken > BROKEN * len(signs)
+    characters = [char for char in text if not char.isspace()]
+    broken = sum(char == "\ufffd" for char in characters)
+    return sum(map(str.isalnum, characters)) < LETTERS or broken > BROKEN * len(characters)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -398,6 +399,14 @@ def test_a_database_that_does_not_answer_holds_up_the_build_after_the_release_is
     assert open_release("churches", project.data).manifest.counts["documents"]
 
 
+def test_a_database_that_takes_the_call_and_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres, "PATIENCE", 2)
+    with socket.create_server(("localhost", 0)) as silent:
+        monkeypatch.setenv(VARIABLE, f"postgresql://writer@localhost:{silent.getsockname()[1]}/museum")
+        with pytest.raises(BuildHeldUp, match="does not answer"), postgres.connected():
+            pass
+
+
 def test_the_commands_may_be_repeated(connection: Any, releases: tuple[Release, Release]) -> None:
     data = releases[0].folder.resolve().parents[2]
 
@@ -407,6 +416,10 @@ def test_the_commands_may_be_repeated(connection: Any, releases: tuple[Release, 
         return done.output
 
     publish, embed = ("publish", "churches", "--data", str(data)), ("embed", "churches", "--data", str(data))
+    early = CliRunner().invoke(commands, embed)
+    assert "is not published" in str(early.exception) and "crmrag postgres publish churches" in str(
+        early.exception
+    )
     assert "Published: release" in run(*publish) and "nothing was written" in run(*publish)
     assert "Vectors made: 0 entities" in run(*embed)
     assert "Full text made: 0 entities" in run("fts")

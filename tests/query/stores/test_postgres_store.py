@@ -153,8 +153,9 @@ def test_what_is_not_published_yet_is_searched_in_the_release(
         fresh = replace(release)
         with pytest.raises(ReleaseError, match="crmrag postgres publish sample"):
             fresh[Database]
-        assert isinstance(open_store(fresh, "el"), ReleaseStore)
-        assert "is searched" in caplog.text
+        for _ in range(3):
+            assert isinstance(open_store(fresh, "el"), ReleaseStore)
+        assert caplog.text.count("is searched") == 1
 
 
 def test_a_store_that_there_is_not_is_told_with_those_that_there_are(
