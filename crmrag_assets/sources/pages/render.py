@@ -155,8 +155,8 @@ def _read(
 
 
 def running(text: str) -> str:
-    """A text layer as running text: words that were divided at the end of a line are whole, and characters that nobody sees are
-    left out."""
+    """A text layer as running text: words that were divided at the end of a line are whole, and characters that
+    nobody sees are left out."""
     plain = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
     plain = plain.replace("\ufffe\n", "").replace("\ufffe", "").replace("\u00ad\n", "").replace("\u00ad", "")
     plain = "".join(
