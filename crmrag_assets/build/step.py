@@ -201,8 +201,8 @@ class Step:
     of all else that is read, by name, where that is not the content of its needs. ``after``: done when a wanted
     artifact is finished, also when it was there already; must be safe to repeat. ``lasting``: an upgrade of the program
     alone does not make it anew, as a source would be asked for everything again; only ``writer`` does. ``apart``: whether
-    it, or its chunks, may be made in processes beside others. ``wanted``: whether the data set has the artifact at all; where it has
-    not, it is finished without a file and read from nothing, and a release is published without it.
+    it, or its chunks, may be made in processes beside others. ``wanted``: whether the data set has the artifact at all;
+    where it has not, it is finished without a file and read from nothing, and a release is published without it.
     """
 
     artifact: str

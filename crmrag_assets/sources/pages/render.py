@@ -46,13 +46,14 @@ class RenderedPage:
 
 @dataclass(frozen=True)
 class Rendered:
-    """A document and its pages; ``refused``: why it has none."""
+    """A document and its pages; ``refused``: why it has none; ``kept``: it was taken from the cache."""
 
     name: str
     sha256: str
     format: str = ""
     pages: tuple[RenderedPage, ...] = ()
     refused: str = ""
+    kept: bool = False
 
 
 def render_all(
@@ -76,7 +77,7 @@ def render(name: str, path: Path, config: PagesConfig, cache: Path) -> Rendered:
     """One document. What is refused is tried again each time: its limits may be others then."""
     digest = sha256_file(path)
     home = cache / f"{digest[:32]}-{WRITER}"
-    if not (home / TOLD).is_file():
+    if not (kept := (home / TOLD).is_file()):
         if (size := path.stat().st_size) > config.megabytes * (1 << 20):
             return Rendered(
                 name,
@@ -101,7 +102,7 @@ def render(name: str, path: Path, config: PagesConfig, cache: Path) -> Rendered:
             digest,
             refused=f"it has {len(pages):,} pages, and {config.most_pages:,} are allowed (most_pages)",
         )
-    return Rendered(name, digest, end["format"], tuple(map(partial(_page, home), pages)))
+    return Rendered(name, digest, end["format"], tuple(map(partial(_page, home), pages)), kept=kept)
 
 
 def _page(home: Path, told: dict[str, Any]) -> RenderedPage:

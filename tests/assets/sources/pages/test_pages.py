@@ -393,6 +393,20 @@ def test_what_failed_is_asked_for_when_the_data_set_is_built_next_and_nothing_tw
     assert [row["status"] for row in rows] == ["read"] * 3
 
 
+def test_a_new_document_alone_is_rendered_and_asked_for(tmp_path: Path) -> None:
+    project = make_regulation(tmp_path / "p", model="openai/scripted")
+    context = project.context()
+    with scripted():
+        run_step(PAGE_IMAGES, context)
+        run_step(PAGE_EXTRACTIONS, context)
+    (project.root / "another.pdf").write_bytes(pdf("A page that was not there before."))
+    with scripted(reply([("JN 4410", "STANDARD", "")], [])) as script:
+        images = run_step(PAGE_IMAGES, context).record.stats
+        readings = run_step(PAGE_EXTRACTIONS, context).record.stats
+    assert (images["documents"], images["kept"], len(script.requests)) == (2, 1, 1)
+    assert (readings["read"], readings["kept"], readings["asked"]) == (4, 3, 1)
+
+
 def test_what_reading_takes_is_told_before_it_is_asked(tmp_path: Path) -> None:
     project = make_regulation(tmp_path / "p", model="openai/gpt-4o")
     run_step(PAGE_IMAGES, project.context())
