@@ -19,6 +19,7 @@ from PIL import Image
 
 from crmrag_assets.build.step import Outcome, SilentProgress, run_step
 from crmrag_assets.opened import harvest_of
+from crmrag_assets.quality.pages import pages_are_read
 from crmrag_assets.sources.look import first_statements
 from crmrag_assets.sources.pages.extract import Extractor, read_reply
 from crmrag_assets.sources.pages.kind import ranges
@@ -391,6 +392,22 @@ def test_what_failed_is_asked_for_when_the_data_set_is_built_next_and_nothing_tw
         assert read().reused
     rows = load(context.folder("page_extractions"), "readings")
     assert [row["status"] for row in rows] == ["read"] * 3
+
+
+def test_what_was_not_read_is_found_by_a_check(tmp_path: Path) -> None:
+    project = make_regulation(tmp_path / "p", model="openai/scripted")
+    (project.root / "another.pdf").write_bytes(pdf(PAGES[0])[:900])
+    with scripted(REPLIES[0], *BAD, REPLIES[2]):
+        run_step(PAGE_IMAGES, project.context())
+        run_step(PAGE_EXTRACTIONS, project.context())
+    found = pages_are_read(project.context())
+    assert not found.holds and (found.counts["refused"], found.counts["unread"]) == (1, 1)
+    assert (
+        "another.pdf: " in found.remedy and "regulation.pdf, p. 2: the model did not read it" in found.remedy
+    )
+    with scripted(REPLIES[1]):
+        run_step(PAGE_EXTRACTIONS, project.context())
+    assert pages_are_read(project.context()).counts["unread"] == 0
 
 
 def test_a_new_document_alone_is_rendered_and_asked_for(tmp_path: Path) -> None:
