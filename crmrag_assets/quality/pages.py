@@ -29,7 +29,8 @@ def pages_are_read(context: BuildContext) -> Finding:
         if why:
             rows.append({"what": f"{names[page['document']]}, p. {page['number']}", "why": why})
     unread = len(rows) - refused
-    says = f"Of {amount(len(documents), 'document')} {refused:,} could not be read, of {amount(len(pages), 'page')} {unread:,}."
+    told = amount(len(documents), "document"), amount(len(pages), "page")
+    says = f"Of {told[0]} {refused:,} could not be read, of {told[1]} {unread:,}."
     first = "; ".join(f"{row['what']}: {row['why']}" for row in rows[:SHOWN])
     first += "; …" if len(rows) > SHOWN else ""
     remedy = f"{first}. What a model failed at is asked for by: crmrag build {context.name}"
