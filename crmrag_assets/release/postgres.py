@@ -375,6 +375,10 @@ class Rows:
             if document is not None:
                 words, embedding = self._searchable(self.documents.text(document)), self._vector(document)
                 self.vectors[told.category] += embedding is not None
+            elif (
+                page is not None
+            ):  # what was read is searched by itself also where another's document tells of it
+                words = self._searchable(text_of(told.label, told.description))
             yield (
                 self.first + node, told.label, kind, told.description, page, home, embedding, metadata, told.iri,
                 self.release.id, words, told.category, float(self.rank[node]), told.total,

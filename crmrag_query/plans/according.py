@@ -74,11 +74,9 @@ def according(release: Release, question: str) -> According | None:
 def _said(words: list[str], spoken: Language, pages: Pages) -> Iterator[_Said]:
     """Where tokens say it, the first and longest first."""
     phrases = _phrases(spoken.code)
-    titles = {
-        row["iri"]: {*spoken.stems(row["title"]), row["format"].lower()}
-        for row in pages.documents.values()
-        if not row["refused"]
-    }
+    rows = [row for row in pages.documents.values() if not row["refused"]]
+    named = {row["iri"]: {*tokenize(row["title"]), row["format"].lower()} for row in rows}
+    stems = {iri: set(map(spoken.stem, title)) for iri, title in named.items()}
     for first in range(len(words)):
         for length, roles in sorted(phrases.at(words, first), key=lambda one: -one[0]):
             if "curated" in roles:
@@ -92,27 +90,20 @@ def _said(words: list[str], spoken: Language, pages: Pages) -> Iterator[_Said]:
             definite = at > begin or tuple(words[first:begin]) not in _counting(spoken.code)
             left_out = "only" not in roles
             for last in range(len(words), at, -1):  # the longest
-                documents = _titled(words[at:last], spoken, titles, definite)
                 general = definite and any(
                     "documents" in roles and start + length == last
                     for start in range(begin, at + 1)
                     for length, roles in phrases.at(words, start)
                 )
+                # "The scans" are all, whatever one is called; "the scan" is what is called so, where there is one.
+                own = {word for word in words[at:last] if word not in spoken.stop}
+                said, titles = (own, named) if general else (set(map(spoken.stem, own)), stems)
+                documents = tuple(iri for iri, title in titles.items() if said and said <= title)
+                if words[last - 1] in spoken.stop or not (definite or len(said) > 1):
+                    documents = ()
                 if documents or general:
                     yield _Said(first, last, documents, left_out)
                     break
-
-
-def _titled(
-    words: list[str], spoken: Language, titles: dict[str, set[str]], definite: bool
-) -> tuple[str, ...]:
-    """The documents whose titles have all of some words, or, where nothing tells that just one is meant, no others."""
-    if words[-1] in spoken.stop:
-        return ()
-    stems = {spoken.stem(word) for word in words if word not in spoken.stop}
-    return tuple(
-        iri for iri, title in titles.items() if stems and stems <= title and (definite or len(stems) > 1)
-    )
 
 
 def _plan(documents: tuple[str, ...], left_out: bool) -> Plan:

@@ -83,5 +83,7 @@ def test_what_is_refused_says_why_and_nothing_is_listed(page: Page) -> None:
         "name": "program.pdf", "mimeType": "application/pdf", "buffer": b"MZ\x90\0" + bytes(100),
     })  # fmt: skip
     use_key(page, "sender")
-    expect(page.get_by_role("alert")).to_contain_text("It is no PDF, PNG, JPEG or TIFF, whatever it is called.")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "It is no PDF, PNG, JPEG or TIFF, whatever it is called."
+    )
     expect(page.locator(".uploads li")).to_have_count(0)

@@ -365,6 +365,18 @@ def test_what_was_read_from_pages_has_its_page_and_document_and_the_published_ke
             SELECT name, entity_type, document_id, source_page_id, 'urn:again', release, category FROM graph.entities
             WHERE source_page_id IS NOT NULL LIMIT 1"""
         )
+    # Also what has no document of its own is found by its words, and gets the vector of its name and description.
+    ((number, told, vector),) = rows(
+        connection,
+        """SELECT entity_id, name || ' ' || description, search_embedding FROM graph.entities
+        WHERE name = '3/1961' AND search_text <> ''""",
+    )
+    assert vector is None and postgres.embed(connection, release)["entities"] > 0
+    ((vector,),) = rows(
+        connection, "SELECT search_embedding::text FROM graph.entities WHERE entity_id = %s", number
+    )
+    expected = release[QueryEncoder].encoder.encode([told])[0]
+    assert np.allclose(np.array(vector.strip("[]").split(","), np.float32), expected, atol=1e-5)
     here, there = PostgresStore(release), ReleaseStore(release)
     for (iri,) in rows(connection, "SELECT iri FROM graph.entities WHERE source_page_id IS NOT NULL"):
         assert here.entity(iri) == there.entity(iri)

@@ -24,10 +24,12 @@ def _build(root: Path) -> None:
     """The regulation, and a letter that names somebody else."""
     project = make_regulation(root, model="openai/scripted")
     (root / "regulation.pdf").write_bytes(pdf(PAGES[1]))
-    (root / "letters_1911.pdf").write_bytes(pdf(LETTER))
+    (root / "letters_1911.pdf").write_bytes(pdf(LETTER))  # a document called "scan" is not all scans
+    (root / "scan.pdf").write_bytes(pdf("Prázdná strana, na které nic není."))
     with scripted(
         reply([("Vojtěch Kalina", "PERSON", "Píše o knize.")], []),
         reply([("Řehoř Žďárský", "PERSON", "Správce sbírek.")], []),
+        reply([], []),
     ):
         build_all(project.context())
 
@@ -97,6 +99,7 @@ def test_what_a_machine_read_can_be_left_out(release: Release, question: str, re
         "According to the letters, who is there?",
         "Who is there according to the letters of 1911?",
         "Wer ist da laut Letters 1911?",
+        "According to the letters of 1911 who is there?",
     ],
 )
 def test_a_document_is_known_by_its_title(release: Release, question: str) -> None:
@@ -104,6 +107,11 @@ def test_a_document_is_known_by_its_title(release: Release, question: str) -> No
     told = names(release, question)
     assert {"read Vojtěch Kalina", "own letters 1911", "own letters 1911, p. 1"} <= told
     assert not {"read Řehoř Žďárský", "own regulation, p. 1", "own Brenna Tollan"} & told
+
+
+def test_the_scan_is_the_one_that_is_called_so(release: Release) -> None:
+    assert (found := meant(release, "Who is there according to the scan?")) is not None
+    assert found[1] == ("scan",)
 
 
 def test_a_document_can_be_left_out_by_its_title(release: Release) -> None:
