@@ -21,6 +21,8 @@ from crmrag_query.errors import ModelUnreachable, QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, stop_words
 from crmrag_query.llm.model import Model
+from crmrag_query.notes import Kind as NoteKind
+from crmrag_query.notes import Note
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.according import according
 from crmrag_query.plans.records import Plan
@@ -435,7 +437,7 @@ def understand(
             vectors = [release[QueryEncoder].of_question(text) for text in texts]
         except ModelUnreachable as error:  # what needs no vector still answers
             vectors = [np.zeros(release[QueryEncoder].settings.dimension, np.float32) for _ in texts]
-            notes.append(f"{error} {BY_WORDS}")
+            notes.append(Note(f"{error} {BY_WORDS}", "meaning"))
         within_documents = None if scope is None else scope.documents
         queries = tuple(
             Query.of(
@@ -447,11 +449,15 @@ def understand(
             )
             for text, vector in zip(texts, vectors, strict=True)
         )
-    notes += [release[QueryEncoder].withheld] if release[QueryEncoder].withheld else []
+    withheld = release[QueryEncoder].withheld
+    notes += [Note(withheld, "meaning", passing=False)] if withheld else []
     if said is not None:
         words = method.sets.words(analysis.reading.language)
-        told = words.left_out if said.left_out else words.only
-        notes.append(f"{told}: {', '.join(said.titles) or words.read}.")
+        labels = ", ".join(said.titles) or words.read
+        kind: NoteKind = "left_out" if said.left_out else "only"
+        notes.append(
+            Note(f"{words.left_out if said.left_out else words.only}: {labels}.", kind, labels=labels)
+        )
     nodes = (release[Graph].node(iri) for iri in follow_up.excluded)
     excluded = Exclusion(
         release, frozenset(node for node in nodes if node is not None), frozenset(follow_up.excluded_types)
