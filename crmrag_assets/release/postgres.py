@@ -53,7 +53,7 @@ NAME: Final = "postgres_graph"  # of the asset, and of the fail-point within the
 BATCH: Final = 1000
 LONGEST_IRI: Final = 2000  # bytes; what has a longer one stays out, as no index of PostgreSQL takes it
 # Of the indexes of vectors. Source of the first: the published schema; the second where the index is searched (more than
-# EXACT vectors), as the first finds too few of those that are nearest to a name: benchmarks/results/postgres.json.
+# EXACT vectors), as the first finds too few of those that are nearest to a name: docs/postgres.md.
 PUBLISHED, CLOSER = {"m": 16, "construction": 200}, {"m": 32, "construction": 400}
 PATIENCE: Final = 10  # seconds that a connection may take
 LOCK: Final = 0x63726D726167  # "crmrag": one publication at a time
