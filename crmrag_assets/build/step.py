@@ -198,11 +198,11 @@ class Step:
     ``writer``: raised when the code would write other bytes from the same inputs. ``write``: fills an empty folder and
     returns counts for people. ``needs``: the artifacts that it is made from. ``parts``: what it reads of the method, by the
     names of its sections (`retrieval.k`); `relationships`: those in use; `ontology`: its tables. ``inputs``: the identity
-    of all else that is read, by name, where that is not the content of its needs. ``after``: done when the artifact is
-    finished, also when it was there already; must be safe to repeat. ``lasting``: an upgrade of the program alone does not
-    make it anew, as a source would be asked for everything again; only ``writer`` does. ``apart``: whether it, or its
-    chunks, may be made in processes beside others. ``wanted``: whether the data set has the artifact at all; where it has
-    not, it is finished without a file and read from nothing, and a release is published without it.
+    of all else that is read, by name, where that is not the content of its needs. ``after``: done when a wanted
+    artifact is finished, also when it was there already; must be safe to repeat. ``lasting``: an upgrade of the program
+    alone does not make it anew, as a source would be asked for everything again; only ``writer`` does. ``apart``: whether
+    it, or its chunks, may be made in processes beside others. ``wanted``: whether the data set has the artifact at all;
+    where it has not, it is finished without a file and read from nothing, and a release is published without it.
     """
 
     artifact: str
@@ -216,6 +216,11 @@ class Step:
     apart: Callable[[BuildContext], bool] = never
     wanted: Callable[[BuildContext], bool] = always
     after: Callable[[BuildContext], None] | None = None
+
+    def follow(self, context: BuildContext) -> None:
+        """Do what comes after the finished artifact, where the data set has it."""
+        if self.after is not None and self.wanted(context):
+            self.after(context)
 
 
 @dataclass(frozen=True)
@@ -306,8 +311,7 @@ def run_step(step: Step, context: BuildContext, chunk: str | None = None) -> Out
             with context.store.writing(step.artifact, version, stats, chunk) as folder:
                 stats.update(step.write(context, folder, chunk) if step.wanted(context) else {UNWANTED: True})
             failpoints.reach(step.artifact, chunk, failpoints.AFTER)
-        if step.after is not None:
-            step.after(context)
+        step.follow(context)
     return Outcome(context.finished(step.artifact, chunk), reused, chunk)
 
 

@@ -26,6 +26,7 @@ from crmrag_assets.build.step import ARTIFACTS, Outcome
 from crmrag_assets.harvest.report import Broken, Missing
 from crmrag_query.artifacts.verify import read_provenance
 from crmrag_query.cli.options import data_option
+from crmrag_query.documents.pages import IMAGES, READINGS
 from crmrag_query.errors import BuildFault
 
 __all__ = ["config_option", "data_option", "threads_option", "use_threads"]
@@ -104,9 +105,16 @@ TELLING = (
     "missing", "requests", "terms", "broken_lines", "concerns", "dimension", "window",
 )  # fmt: skip
 SHOWN = 3
+PAGES = (
+    "pages", "refused", "without_text", "read", "lacking", "dropped", "asked", "kept", "model_tokens", "cost",
+)  # fmt: skip
+"""Told of pages besides, where there are any: how they were read, and what it took."""
 SHOWN_BROKEN = 10
 REPORT = "validation_report"
-UNIT = {"dimension": "dimensions", "window": "tokens a window", "encoded": "newly encoded"}
+UNIT = {
+    "dimension": "dimensions", "window": "tokens a window", "encoded": "newly encoded", "read": "pages read",
+    "lacking": "pages not read", "cost": "US dollars", "kept": "from the cache",
+}  # fmt: skip
 GAP = 2  # between columns
 WIDEST = 500  # columns of what is no terminal
 BYTE_UNITS = ("B", "kB", "MB", "GB", "TB")
@@ -123,6 +131,8 @@ def summary_table(rows: Sequence[Row], width: int = WIDEST) -> Table:
     for row in rows:
         found = [("chunks", row.chunks)] if row.chunks > 1 else []
         found += [(name, row.counts[name]) for name in TELLING if name in row.counts][:SHOWN]
+        if row.artifact in (IMAGES, READINGS):
+            found += [(name, row.counts[name]) for name in PAGES if row.counts.get(name)]
         counts = [f"{count:,} {UNIT.get(name, name).replace('_', ' ')}" for name, count in found]
         seconds = "unchanged" if row.reused == row.chunks else f"{row.seconds:.1f}"
         table.add_row(row.artifact, seconds, size_text(row.bytes), joined(counts, left))

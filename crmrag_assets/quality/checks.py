@@ -9,7 +9,7 @@ from typing import Any
 
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import Published
-from crmrag_assets.quality import graph, indexes, partitions
+from crmrag_assets.quality import graph, indexes, pages, partitions
 from crmrag_assets.quality.finding import SHOWN, BuildCheck
 from crmrag_assets.quality.shapes.validate import shapes_hold
 from crmrag_query.artifacts.places import EVALUATION, PIPELINE, evaluations_folder, find_release
@@ -113,6 +113,7 @@ def _check(of: str, weight: Weight, look: Callable[[BuildContext], Finding]) -> 
 
 
 CHECKS = (
+    _check("page_extractions", "warns", pages.pages_are_read),
     _check("harvest_report", "warns", graph.harvest_is_whole),
     _check("harvest_report", "warns", graph.few_lines_are_broken),
     _check("harvest_report", "blocks", graph.chunks_are_readable),

@@ -34,7 +34,7 @@ from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import STOP_WEIGHT, NameIndex
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.retrieval.communities import CommunityIndex
-from crmrag_query.retrieval.database import LONGEST, VARIABLE, comparable, searchable, sounds
+from crmrag_query.retrieval.database import EXACT, LONGEST, VARIABLE, comparable, searchable, sounds
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.release_channels import ReleaseChannels
@@ -52,10 +52,13 @@ SILENT: Final = SilentProgress()
 NAME: Final = "postgres_graph"  # of the asset, and of the fail-point within the transaction
 BATCH: Final = 1000
 LONGEST_IRI: Final = 2000  # bytes; what has a longer one stays out, as no index of PostgreSQL takes it
-M, CONSTRUCTION = 16, 200  # of the indexes of vectors; source: the published schema
+# Of the indexes of vectors. Source of the first: the published schema; the second where the index is searched (more than
+# EXACT vectors), as the first finds too few of those that are nearest to a name: docs/postgres.md.
+PUBLISHED, CLOSER = {"m": 16, "construction": 200}, {"m": 32, "construction": 400}
+PATIENCE: Final = 10  # seconds that a connection may take
 LOCK: Final = 0x63726D726167  # "crmrag": one publication at a time
 
-_HNSW = f"USING hnsw (search_embedding vector_cosine_ops) WITH (m = {M}, ef_construction = {CONSTRUCTION})"
+_HNSW = "USING hnsw (search_embedding vector_cosine_ops) WITH (m = {m}, ef_construction = {construction})"
 SEARCHED: Final[Mapping[str, str]] = {
     "entities_tsv": "entities USING gin (search_tsv)",
     "entities_embedding": f"entities {_HNSW}",
@@ -66,7 +69,7 @@ SEARCHED: Final[Mapping[str, str]] = {
     "passages_embedding": f"passages {_HNSW}",
     "names_words": "names USING gin (words)",
 }
-"""Indexes of each release. Where the server has pg_trgm, those of `SIMILAR` too."""
+"""Indexes of each release (``built``). Where the server has pg_trgm, those of `SIMILAR` too."""
 SIMILAR: Final[Mapping[str, str]] = {
     "entities_name": "entities USING gin (name gin_trgm_ops)",
     "names_name": "names USING gin (name gin_trgm_ops)",
@@ -109,7 +112,9 @@ def connected() -> Iterator[Connection]:
     except ImportError as error:
         raise MissingExtraError("Publishing in PostgreSQL", "postgres", "psycopg") from error
     try:
-        with psycopg.connect(os.environ.get(VARIABLE, ""), autocommit=True) as connection:
+        with psycopg.connect(
+            os.environ.get(VARIABLE, ""), autocommit=True, connect_timeout=PATIENCE
+        ) as connection:
             yield connection
     except psycopg.OperationalError as error:
         raise BuildHeldUp(
@@ -157,6 +162,11 @@ def publish(
     if rows is None:
         return Done(release.id, removed)
     return Done(release.id, removed, rows.written, int(rows.out.sum()))
+
+
+def built(index: str, vectors: int) -> str:
+    """An index of `SEARCHED` as it is made for so many vectors."""
+    return index.format(**(CLOSER if vectors > EXACT else PUBLISHED))
 
 
 def prepare(connection: Connection, dimension: int) -> None:
@@ -295,7 +305,11 @@ class Rows:
         for index, made in {**SEARCHED, **extra}.items():
             # Neither holds anything that is not ours: the id is of hexadecimal digits.
             id = self.release.id
-            self.connection.execute(f"""CREATE INDEX "{index}_{id}" ON graph.{made} WHERE release = '{id}'""")
+            table = made.partition(" ")[0]
+            count = self.vectors.total() if table == "entities" else self.written.get(table, 0)
+            self.connection.execute(
+                f"""CREATE INDEX "{index}_{id}" ON graph.{built(made, count)} WHERE release = '{id}'"""
+            )
         for table in self.written:
             self.connection.execute(f"ANALYZE graph.{table}")
         properties = {
@@ -361,6 +375,10 @@ class Rows:
             if document is not None:
                 words, embedding = self._searchable(self.documents.text(document)), self._vector(document)
                 self.vectors[told.category] += embedding is not None
+            elif (
+                page is not None
+            ):  # what was read is searched by itself also where another's document tells of it
+                words = self._searchable(text_of(told.label, told.description))
             yield (
                 self.first + node, told.label, kind, told.description, page, home, embedding, metadata, told.iri,
                 self.release.id, words, told.category, float(self.rank[node]), told.total,
@@ -526,7 +544,8 @@ EMBEDDED: Final[Mapping[str, tuple[str, str]]] = {
 def embed(connection: Connection, release: Release, relationships: bool = False) -> dict[str, int]:
     """Make the vectors that rows of a release lack, with its encoder; gives how many of each table were made.
 
-    Those of triples, of which there are many and which nothing searches, only where they are asked for. Raises ModelError.
+    Those of triples, of which there are many and which nothing searches, only where they are asked for. Raises ModelError;
+    BuildError for a release that is not published.
     """
     from pgvector.psycopg import register_vector
 
@@ -534,6 +553,11 @@ def embed(connection: Connection, release: Release, relationships: bool = False)
     if encoder.withheld:
         raise ModelError(encoder.withheld)
     prepare(connection, encoder.settings.dimension)
+    if not _exists(connection, "SELECT FROM graph.releases WHERE release = %s", release.id):
+        raise BuildError(
+            f"Release {release.id} of {release.manifest.dataset} is not published in the database.",
+            f"Run first: crmrag postgres publish {release.manifest.dataset}",
+        )
     register_vector(connection)
     for table, (key, select) in EMBEDDED.items():
         if table == "relationships" and not relationships:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, contents
-from crmrag_assets.opened import graph_of
+from crmrag_assets.indexes.embed import VectorCache, encode_new, key_of
+from crmrag_assets.opened import encoder_of, graph_of
 from crmrag_assets.release.publish import link_file
 from crmrag_assets.sources.pages.candidates import Pair, candidates, decided
 from crmrag_assets.sources.pages.extract import TOKENS
 from crmrag_assets.sources.pages.mapping import Readings, title_of
+from crmrag_assets.steps.indexes import cache_of
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.config.extraction import ExtractionPart
 from crmrag_query.config.loading import config_hash
@@ -90,12 +96,12 @@ def write_images(context: BuildContext, folder: Path, chunk: str | None) -> Stat
     """
     from crmrag_assets.sources.pages.render import lacks_text, render_all
 
-    documents, pages, refused = list[dict[str, Any]](), list[dict[str, Any]](), list[str]()
+    documents, pages, refused, kept = list[dict[str, Any]](), list[dict[str, Any]](), list[str](), 0
     for entry, config in page_sources(context):
         cache = context.data / "cache" / "pages"
         files = list(_documents(context, entry))
         for one in render_all(files, config, cache, min(context.threads, 8), context.progress):
-            iri = document_iri(config.base, one.name)
+            iri, kept = document_iri(config.base, one.name), kept + one.kept
             documents.append({
                 "iri": iri, "name": one.name, "title": _title(dict(files)[one.name]), "sha256": one.sha256,
                 "format": one.format, "pages": len(one.pages), "refused": one.refused,
@@ -115,6 +121,7 @@ def write_images(context: BuildContext, folder: Path, chunk: str | None) -> Stat
     return {
         "documents": len(documents),
         "pages": len(pages),
+        "kept": kept,
         "refused": len(refused),
         "without_text": sum(page["needs"] != "" for page in pages),
         "samples": {"refused": [{"document": one} for one in refused[:NAMED]]},
@@ -242,7 +249,24 @@ def candidates_inputs(context: BuildContext, chunk: str | None) -> Inputs:
         entry.identity: str(sorted(_decided(context, config).items()))
         for entry, config in page_sources(context)
     }
-    return contents(context, "graph", READINGS) | said
+    encoder = encoder_of(context).key if _encodes(context) else ""
+    return contents(context, "graph", READINGS) | said | {"encoder": encoder}
+
+
+def _encodes(context: BuildContext) -> bool:
+    """Whether names are encoded: not by an API, which takes money for what may be many, nor by the stand-in, which has no
+    sense."""
+    return encoder_of(context).settings.provider not in ("litellm", "hash")
+
+
+def _encoded(context: BuildContext, names: Sequence[str]) -> npt.NDArray[np.float32]:
+    """Vectors of names, kept by their text."""
+    encoder, keys = encoder_of(context), [key_of(name) for name in names]
+    known = VectorCache.open(cache_of(context, "names"), encoder.dimension)
+    new = {key: name for key, name in zip(keys, names, strict=True) if key not in known.vectors}
+    for done in encode_new(new, encoder, known):
+        context.progress.advance(done, len(new), "encoding names")
+    return known.rows(keys)
 
 
 def _decided(context: BuildContext, config: PagesConfig) -> Mapping[Pair, str]:
@@ -251,7 +275,8 @@ def _decided(context: BuildContext, config: PagesConfig) -> Mapping[Pair, str]:
 
 def write_candidates(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """Pairs that may be one thing: of one category, read from two documents, or read and written by a curator, whose names
-    are the same or nearly so. They are never merged: a person accepts or refuses them (`crmrag pages`), for the next build.
+    are the same or nearly so, or nearest to each other by the data set's encoder. They are never merged: a person accepts or
+    refuses them (`crmrag pages`), for the next build.
     """
     documents = {page["iri"]: page["document"] for page in load(context.folder(IMAGES), "pages")}
     read = {
@@ -261,7 +286,8 @@ def write_candidates(context: BuildContext, folder: Path, chunk: str | None) -> 
         if thing.startswith(READ_THING)
     }
     settled = [pair for _, config in page_sources(context) for pair in _decided(context, config)]
-    found = list(candidates(graph_of(context), read, settled))
+    encode = partial(_encoded, context) if _encodes(context) else None
+    found = list(candidates(graph_of(context), read, settled, encode))
     save(folder, "candidates", [{"a": pair.a, "b": pair.b, "score": score} for pair, score in found])
     return {"candidates": len(found), "settled": len(settled)}
 
@@ -271,7 +297,7 @@ PAGE_EXTRACTIONS = Step(
     READINGS, 1, write_readings, needs=(IMAGES,), inputs=readings_inputs, wanted=has_pages
 )
 PAGE_CANDIDATES = Step(
-    CANDIDATES, 1, write_candidates, needs=("graph", READINGS), inputs=candidates_inputs, wanted=reads_pages
+    CANDIDATES, 2, write_candidates, needs=("graph", READINGS), inputs=candidates_inputs, wanted=reads_pages
 )
 STEPS = (PAGE_IMAGES, PAGE_EXTRACTIONS)
 """Made before the source is read; the candidates are made of the graph."""

@@ -225,13 +225,12 @@ def write_postgres_graph(context: BuildContext, folder: Path, chunk: str | None)
 
 def publish_in_postgres(context: BuildContext) -> None:
     """Publish the release in the database; writes nothing where it is there."""
-    if published_in_postgres(context):
-        from crmrag_assets.release import postgres
+    from crmrag_assets.release import postgres
 
-        release = open_release(context.name, context.data)
-        with postgres.connected() as connection:
-            kept = release_ids(context.data, context.name)
-            postgres.publish(connection, release, kept, progress=context.progress)
+    release = open_release(context.name, context.data)
+    with postgres.connected() as connection:
+        kept = release_ids(context.data, context.name)
+        postgres.publish(connection, release, kept, progress=context.progress)
 
 
 METHOD = Step("method", 1, write_method, inputs=method_inputs)

@@ -459,7 +459,7 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
         yield Planned(exact.set.plan, exact.set.title, exact.set.chips)
         yield SetFound(exact.set)
     gathered = NOTHING
-    if how.model is not None and mode.model in ("queries", "tools") and how.within is None:
+    if how.model is not None and mode.model in ("queries", "tools") and understood.scope is None:
         with clock("gathering"):
             gathered = gather_with_model(release, understood, exact, how.model, how, state)
     turn = Turn.prepared_for(release, understood, exact, how, state, themes, gathered)
@@ -923,7 +923,7 @@ class Turn:
             notes = (*notes, Note(f"{labels}: {words.read}.", "read", labels=labels))
         told = (*notes, *written.notes, *suspects)
         return Answer(
-            self.prepared.understood.question,
+            self.prepared.understood.given,
             written.text,
             sources,
             self.mode.name,
@@ -957,7 +957,7 @@ class Turn:
         cited = (source.iri for source in answer.sources if source.cited and source.iri)
         shown = [iri for iri in cited if iri not in named]
         focus = focus_of(release, about, answer)
-        turn = understood.follow_up.turn(answer.question, self.prepared.analysis.form, focus, shown)
+        turn = understood.follow_up.turn(understood.question, self.prepared.analysis.form, focus, shown)
         if self._nothing_more() and topic:  # it is still about that set
             turn = replace(turn, plan=topic[-1].plan, sure=topic[-1].sure)
         elif isinstance(exact, Exact) and (exact.certain or exact.set.size):

@@ -21,8 +21,10 @@ from crmrag_query.errors import ModelUnreachable, QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, stop_words
 from crmrag_query.llm.model import Model
+from crmrag_query.notes import Kind as NoteKind
 from crmrag_query.notes import Note
 from crmrag_query.ontology.categories import Category
+from crmrag_query.plans.according import according
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.within import Scope
 from crmrag_query.questions.analysis import Analysis, analyse
@@ -328,7 +330,8 @@ class Understood:
     for, one or two (with what went before, then by itself), whose rankings are interleaved; ``excluded``: what must not come
     back; ``alone``: whether ``own`` is the whole question as it was asked, linked in one piece; ``notes``: what the reader
     should know; ``timings``: milliseconds by stage; ``unmet``: whether nothing in the data has to do with it; ``scope``: the
-    part of the data that it is asked of, None for all.
+    part of the data that it is asked of, None for all; ``given``: the question as it was asked, of which ``question`` leaves
+    out where its answer is to be from.
     """
 
     question: str
@@ -342,6 +345,7 @@ class Understood:
     timings: Mapping[str, float] = field(default_factory=dict)
     unmet: bool = False
     scope: Scope | None = None
+    given: str = ""
 
 
 def checked(question: str, limit: int) -> str:
@@ -378,8 +382,11 @@ def understand(
     QuestionError; see ``checked``.
     """
     method, clock, notes = release.method, Clock(), []
-    question = checked(question, method.retrieval.question_characters)
-    asked = question
+    given = checked(question, method.retrieval.question_characters)
+    said = according(release, given)
+    asked = question = given if said is None else said.question
+    if said is not None:
+        within = said.plan if within is None else Scope.of(release, within).restrict(said.plan)
     scope = None
     if within is not None:
         with clock("within"):
@@ -444,6 +451,13 @@ def understand(
         )
     withheld = release[QueryEncoder].withheld
     notes += [Note(withheld, "meaning", passing=False)] if withheld else []
+    if said is not None:
+        words = method.sets.words(analysis.reading.language)
+        labels = ", ".join(said.titles) or words.read
+        kind: NoteKind = "left_out" if said.left_out else "only"
+        notes.append(
+            Note(f"{words.left_out if said.left_out else words.only}: {labels}.", kind, labels=labels)
+        )
     nodes = (release[Graph].node(iri) for iri in follow_up.excluded)
     excluded = Exclusion(
         release, frozenset(node for node in nodes if node is not None), frozenset(follow_up.excluded_types)
@@ -461,6 +475,7 @@ def understand(
         clock.spent,
         unmet,
         scope,
+        given,
     )
 
 

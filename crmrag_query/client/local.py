@@ -661,7 +661,7 @@ class Engine:
             listed.cite(source.about, entities=source.entities)
         chosen = found.chosen if request.k is None else [*found.chosen, *found.rest][: request.k]
         return Ranking(
-            prepared.understood.question,
+            prepared.understood.given,
             tuple(_ranked(release, reading, at, one) for at, one in enumerate(chosen, 1)),
             name,
             release.id,

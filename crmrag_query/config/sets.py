@@ -151,6 +151,8 @@ class SetWords(Record):
     same: str
     stated_in: str
     read: str
+    only: str = "Asked of this alone"
+    left_out: str = "Left out"
     number_of: str
     earliest: str
     latest: str

@@ -6,6 +6,7 @@ what a curator wrote.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,6 +29,8 @@ READ: Final = "urn:crmrag:read:"
 """Begins the IRI of everything that a machine read from a page: things, and the named graphs of documents."""
 READ_GRAPH: Final = f"{READ}graph:"
 READ_THING: Final = f"{READ}thing:"
+PAGE_CLASS: Final = "urn:crmrag:pages:Page"
+"""Of pages; they are parts (P106) of their documents."""
 FORMATS: Final = {
     b"%PDF-": "PDF", b"\x89PNG\r\n\x1a\n": "PNG", b"\xff\xd8\xff": "JPEG", b"II*\0": "TIFF", b"MM\0*": "TIFF",
     b"II+\0": "TIFF", b"MM\0+": "TIFF",
@@ -114,6 +117,16 @@ def document_iri(base: str, name: str) -> str:
 
 def page_iri(document: str, number: int) -> str:
     return f"{document}_p{number:03}"
+
+
+def read_graph(document: str) -> str:
+    """The named graph of what was read from a document, by its IRI."""
+    return READ_GRAPH + digest(document)
+
+
+def digest(*parts: str) -> str:
+    """What names what was read from a page: of a document, or of a thing of it."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
 
 
 def is_read(iri: str) -> bool:

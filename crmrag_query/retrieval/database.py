@@ -33,7 +33,9 @@ VARIABLE: Final = "CRMRAG_POSTGRES"
 CONNECTIONS, SECONDS, WAIT = 10, 30, 5.0
 SESSION: Final = f"-c default_transaction_read_only=on -c statement_timeout={SECONDS}s -c enable_sort=off"
 """The last, as the planner overrates the costs of an index of vectors: where one can order, nothing else does."""
-EXACT = 10_000  # vectors up to which all are compared
+EXACT = (
+    50_000  # vectors up to which all are compared: that takes no longer than the index does, and finds all
+)
 EF = 1000  # vectors that the index looks at (hnsw.ef_search): the most that pgvector allows, for its recall
 # Rows that are looked at for a query's words, the rarest words and the most important rows first.
 POSTINGS = 2000
@@ -335,9 +337,12 @@ class Database:
         return EVERYWHERE if within is None else Among(nodes=self.release[Documents].entities[within])
 
     def documents(self, found: Mapping[int, float]) -> Hits:
-        """Entities that were found as documents of the release."""
+        """Entities that were found, best first, as documents of the release: each once, by the best that it tells of."""
         held = self.release[Documents].entity_document
-        return Hits.of((int(held[entity - self.first]), score) for entity, score in found.items())
+        told = dict[int, float]()
+        for entity, score in found.items():
+            told.setdefault(int(held[entity - self.first]), score)
+        return Hits.of((document, score) for document, score in told.items() if document >= 0)
 
     @cached_property
     def _searched(self) -> tuple[Table, ...]:

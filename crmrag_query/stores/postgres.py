@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from crmrag_query.artifacts.release import Release
@@ -263,6 +263,12 @@ def open_postgres(release: Release, language: str = "") -> PostgresStore | Relea
     try:
         _ = release[Database]
     except ReleaseError as error:
-        logging.getLogger(__name__).warning("%s\nUntil then the release itself is searched.", error)
+        _warn(f"{error}\nUntil then the release itself is searched.")
         return ReleaseStore(release, language)
     return PostgresStore(release, language)
+
+
+@cache
+def _warn(text: str) -> None:
+    """Tell it once, not with every request."""
+    logging.getLogger(__name__).warning(text)

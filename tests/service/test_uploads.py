@@ -35,7 +35,7 @@ def http(project: Project) -> Iterator[httpx.Client]:
         open_engine(str(project.data)),
         keys=("reader",),
         uploading=("sender",),
-        uploads={"datasets": ("churches",), "megabytes": 1, "waiting": 3},
+        uploads={"datasets": ("churches",), "megabytes": 1, "waiting": 3, "pages": 20},
     )
     with served(app) as address, httpx.Client(base_url=address, timeout=60) as client:
         yield client
@@ -138,6 +138,8 @@ def test_what_cannot_be_read_is_refused_at_once_where_the_building_side_is_insta
 ) -> None:
     sent = send(http, pdf(TEXT)[:900])
     assert sent.status_code == 400 and "cut off" in sent.json()["detail"]
+    sent = send(http, pdf(*["a page"] * 21))
+    assert sent.status_code == 413 and "21 pages, and 20 are allowed" in sent.json()["detail"]
 
 
 def test_a_build_tells_why_a_document_is_left_out(

@@ -4,7 +4,6 @@ out; which page each triple is from stands in a table (`crmrag_query.documents.p
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,13 +13,13 @@ import pyoxigraph as ox
 
 from crmrag_assets.sources.spooled import CONCEPT, CRM, HAS_TYPE, LABEL, TYPE
 from crmrag_query.config.extraction import Profile
-from crmrag_query.documents.pages import READ, READ_GRAPH, READ_THING
+from crmrag_query.documents.pages import PAGE_CLASS, READ, READ_THING, digest, read_graph
 from crmrag_query.text import fold
 
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 PROPERTY = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#Property")
 SAME = ox.NamedNode("http://www.w3.org/2002/07/owl#sameAs")
-DOCUMENT, PAGE = ox.NamedNode(f"{CRM}E31_Document"), ox.NamedNode("urn:crmrag:pages:Page")
+DOCUMENT, PAGE = ox.NamedNode(f"{CRM}E31_Document"), ox.NamedNode(PAGE_CLASS)
 PAGES = {
     "en": "Page",
     "de": "Seite",
@@ -82,11 +81,11 @@ class Readings:
 
     @property
     def graph(self) -> ox.NamedNode:
-        return ox.NamedNode(READ_GRAPH + _digest(self.document))
+        return ox.NamedNode(read_graph(self.document))
 
     def thing(self, kind: str, name: str) -> ox.NamedNode:
         """The same name and type within a document are one thing."""
-        return ox.NamedNode(f"{READ_THING}{_digest(self.document, kind, fold(name))}")
+        return ox.NamedNode(f"{READ_THING}{digest(self.document, kind, fold(name))}")
 
     @cached_property
     def statements(self) -> dict[Triple, list[str]]:
@@ -139,7 +138,7 @@ class Readings:
         else:
             first, between, second = (ox.NamedNode(CRM + term) for term in said.path)
             # One event for what a source says of all its targets: a book by two authors was written once.
-            event = ox.NamedNode(f"{READ_THING}{_digest(source.value, kind)}")
+            event = ox.NamedNode(f"{READ_THING}{digest(source.value, kind)}")
             yield source, first, event
             yield event, TYPE, between
             yield event, second, target
@@ -168,7 +167,3 @@ def _type(kind: str) -> ox.NamedNode:
 
 def _relation(kind: str) -> ox.NamedNode:
     return ox.NamedNode(f"{READ}relation:{kind}")
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]

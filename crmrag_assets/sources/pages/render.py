@@ -29,7 +29,7 @@ TOLD = "pages.jsonl"
 SECONDS = 3600  # that a whole document may take
 LETTERS = 16  # that a page needs for its text layer to be one
 NO_PAGES = "it is no PDF, PNG, JPEG or TIFF, whatever it is called"
-BROKEN = 0.2  # share of a text layer's signs that are none, from which on it is no text
+BROKEN = 0.2  # share of a text layer's characters that are none, from which on it is no text
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,14 @@ class RenderedPage:
 
 @dataclass(frozen=True)
 class Rendered:
-    """A document and its pages; ``refused``: why it has none."""
+    """A document and its pages; ``refused``: why it has none; ``kept``: it was taken from the cache."""
 
     name: str
     sha256: str
     format: str = ""
     pages: tuple[RenderedPage, ...] = ()
     refused: str = ""
+    kept: bool = False
 
 
 def render_all(
@@ -76,7 +77,7 @@ def render(name: str, path: Path, config: PagesConfig, cache: Path) -> Rendered:
     """One document. What is refused is tried again each time: its limits may be others then."""
     digest = sha256_file(path)
     home = cache / f"{digest[:32]}-{WRITER}"
-    if not (home / TOLD).is_file():
+    if not (kept := (home / TOLD).is_file()):
         if (size := path.stat().st_size) > config.megabytes * (1 << 20):
             return Rendered(
                 name,
@@ -101,7 +102,7 @@ def render(name: str, path: Path, config: PagesConfig, cache: Path) -> Rendered:
             digest,
             refused=f"it has {len(pages):,} pages, and {config.most_pages:,} are allowed (most_pages)",
         )
-    return Rendered(name, digest, end["format"], tuple(map(partial(_page, home), pages)))
+    return Rendered(name, digest, end["format"], tuple(map(partial(_page, home), pages)), kept=kept)
 
 
 def _page(home: Path, told: dict[str, Any]) -> RenderedPage:
@@ -155,8 +156,8 @@ def _read(
 
 
 def running(text: str) -> str:
-    """A text layer as running text: words that were divided at the end of a line are whole, and signs that nobody sees are
-    left out."""
+    """A text layer as running text: words that were divided at the end of a line are whole, and characters that
+    nobody sees are left out."""
     plain = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
     plain = plain.replace("\ufffe\n", "").replace("\ufffe", "").replace("\u00ad\n", "").replace("\u00ad", "")
     plain = "".join(
@@ -173,6 +174,6 @@ def running(text: str) -> str:
 
 def lacks_text(text: str) -> bool:
     """Whether a page has no text layer worth the name: a model, or OCR, has to read it."""
-    signs = [char for char in text if not char.isspace()]
-    broken = sum(char == "\ufffd" for char in signs)
-    return sum(map(str.isalnum, signs)) < LETTERS or broken > BROKEN * len(signs)
+    characters = [char for char in text if not char.isspace()]
+    broken = sum(char == "\ufffd" for char in characters)
+    return sum(map(str.isalnum, characters)) < LETTERS or broken > BROKEN * len(characters)

@@ -28,12 +28,14 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture
 def unwanted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No data set wants the artifact, and nothing that it would be made from can be read for it."""
+    """No data set wants the artifact; nothing can be read for it, and nothing follows it."""
 
     def fails(context: BuildContext, folder: Path, chunk: str | None) -> dict[str, int]:
         raise AssertionError("it is made though nobody wants it")
 
-    left_out = replace(STEPS[ARTIFACT], wanted=lambda context: False, write=fails)
+    left_out = replace(
+        STEPS[ARTIFACT], wanted=lambda context: False, write=fails, after=lambda context: fails(context, context.data, None)
+    )  # fmt: skip
     monkeypatch.setitem(STEPS, ARTIFACT, left_out)  # type: ignore[arg-type]
     yield
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -364,6 +365,18 @@ def test_what_was_read_from_pages_has_its_page_and_document_and_the_published_ke
             SELECT name, entity_type, document_id, source_page_id, 'urn:again', release, category FROM graph.entities
             WHERE source_page_id IS NOT NULL LIMIT 1"""
         )
+    # Also what has no document of its own is found by its words, and gets the vector of its name and description.
+    ((number, told, vector),) = rows(
+        connection,
+        """SELECT entity_id, name || ' ' || description, search_embedding FROM graph.entities
+        WHERE name = '3/1961' AND search_text <> ''""",
+    )
+    assert vector is None and postgres.embed(connection, release)["entities"] > 0
+    ((vector,),) = rows(
+        connection, "SELECT search_embedding::text FROM graph.entities WHERE entity_id = %s", number
+    )
+    expected = release[QueryEncoder].encoder.encode([told])[0]
+    assert np.allclose(np.array(vector.strip("[]").split(","), np.float32), expected, atol=1e-5)
     here, there = PostgresStore(release), ReleaseStore(release)
     for (iri,) in rows(connection, "SELECT iri FROM graph.entities WHERE source_page_id IS NOT NULL"):
         assert here.entity(iri) == there.entity(iri)
@@ -398,6 +411,14 @@ def test_a_database_that_does_not_answer_holds_up_the_build_after_the_release_is
     assert open_release("churches", project.data).manifest.counts["documents"]
 
 
+def test_a_database_that_takes_the_call_and_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres, "PATIENCE", 2)
+    with socket.create_server(("localhost", 0)) as silent:
+        monkeypatch.setenv(VARIABLE, f"postgresql://writer@localhost:{silent.getsockname()[1]}/museum")
+        with pytest.raises(BuildHeldUp, match="does not answer"), postgres.connected():
+            pass
+
+
 def test_the_commands_may_be_repeated(connection: Any, releases: tuple[Release, Release]) -> None:
     data = releases[0].folder.resolve().parents[2]
 
@@ -407,6 +428,10 @@ def test_the_commands_may_be_repeated(connection: Any, releases: tuple[Release, 
         return done.output
 
     publish, embed = ("publish", "churches", "--data", str(data)), ("embed", "churches", "--data", str(data))
+    early = CliRunner().invoke(commands, embed)
+    assert "is not published" in str(early.exception) and "crmrag postgres publish churches" in str(
+        early.exception
+    )
     assert "Published: release" in run(*publish) and "nothing was written" in run(*publish)
     assert "Vectors made: 0 entities" in run(*embed)
     assert "Full text made: 0 entities" in run("fts")

@@ -153,8 +153,9 @@ def test_what_is_not_published_yet_is_searched_in_the_release(
         fresh = replace(release)
         with pytest.raises(ReleaseError, match="crmrag postgres publish sample"):
             fresh[Database]
-        assert isinstance(open_store(fresh, "el"), ReleaseStore)
-        assert "is searched" in caplog.text
+        for _ in range(3):
+            assert isinstance(open_store(fresh, "el"), ReleaseStore)
+        assert caplog.text.count("is searched") == 1
 
 
 def test_a_store_that_there_is_not_is_told_with_those_that_there_are(
@@ -178,7 +179,7 @@ class Named:
 @pytest.fixture(scope="module")
 def many(postgres_server: str) -> Iterator[tuple[Database, np.ndarray]]:
     """A database with so many vectors that an index is worth while, a hundredth of them of one category."""
-    from crmrag_assets.release.postgres import SEARCHED, prepare
+    from crmrag_assets.release.postgres import SEARCHED, built, prepare
 
     vectors = np.random.default_rng(1).normal(size=(ROWS, DIMENSION)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -194,7 +195,7 @@ def many(postgres_server: str) -> Iterator[tuple[Database, np.ndarray]]:
             rows,
         )
         connection.execute(
-            f"CREATE INDEX ON graph.{SEARCHED['entities_embedding']} WHERE release = '00000000'"
+            f"CREATE INDEX ON graph.{built(SEARCHED['entities_embedding'], ROWS)} WHERE release = '00000000'"
         )
         connection.execute("ANALYZE graph.entities")
         told = {

@@ -116,8 +116,9 @@ export async function sendDocument(file, dataset, { signal } = {}) {
   } catch {
     throw away();
   }
-  if (!response.ok) throw new ApiError(await problemOf(response));
-  return read(response);
+  if (response.ok) return read(response);
+  const problem = await problemOf(response);
+  throw new ApiError(problem.status === 403 ? { ...problem, status: 401 } : problem); // a key that may only ask: another is wanted
 }
 
 /** The image of a page of a document as a data: address: with a key, which an address alone would not bring. params: iri, dataset. */

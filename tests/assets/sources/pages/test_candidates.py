@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from click.testing import CliRunner
 
 from crmrag_assets.cli.pages import pages
 from crmrag_assets.sources.pages.candidates import ACCEPTED, REFUSED, Pair, decide, decided
+from crmrag_assets.steps import pages as steps
 from crmrag_query import Client
-from crmrag_query.documents.pages import READ
+from crmrag_query.documents.pages import CANDIDATES, READ, is_read, load
 from crmrag_query.errors import BuildError
+from crmrag_query.retrieval.encoder import hash_vectors, unit
 from tests.support.builds import Project, build_all
 from tests.support.pdf import pdf
 from tests.support.regulation import REPLIES, make_regulation, reply, scripted
@@ -47,6 +54,41 @@ def test_they_are_proposed_across_documents_and_with_what_a_curator_wrote(projec
     near = found[frozenset({"Okresní archiv Hvězdov", "Okresní archív Hvězdov"})]
     assert near == 1.0, "diacritics are no difference"
     assert not any("Brenna Tollan" in pair for pair in found)
+
+
+@dataclass
+class Knowing:
+    """An encoder that takes two words for the same, and some of whose vectors are all alike otherwise, as of many models."""
+
+    same: dict[str, str]
+    asked: list[str] = field(default_factory=list)
+    key, dimension, settings = "knowing", 2048, SimpleNamespace(provider="sentence-transformers")
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        self.asked += texts
+        alike = np.ones((len(texts), self.dimension), np.float32) / np.sqrt(np.float32(self.dimension))
+        return unit(hash_vectors([self.same.get(text, text) for text in texts], self.dimension) + 2 * alike)
+
+
+def test_other_words_for_the_same_are_proposed_by_the_data_sets_encoder(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = Knowing({"městská knihovna": "Codex of the Granary library"})
+    monkeypatch.setattr(steps, "encoder_of", lambda context: encoder)
+    steps.write_candidates(project.context(), tmp_path, None)
+    found = {(one["a"], one["b"]): one["score"] for one in load(tmp_path, "candidates")}
+    by_letters = {(one["a"], one["b"]) for one in load(project.context().folder(CANDIDATES), "candidates")}
+    new = {pair: score for pair, score in found.items() if pair not in by_letters}
+    assert len(new) == 1, new
+    ((pair, score),) = new.items()
+    assert is_read(pair[0]) and pair[1] == "http://example.org/codex", "and of no other things, however alike"
+    assert 0.75 <= score < 1
+    assert "Brenna Tollan" in encoder.asked and len(encoder.asked) == len(set(encoder.asked))
+    encoder.asked.clear()
+    again = tmp_path / "again"
+    again.mkdir()
+    steps.write_candidates(project.context(), again, None)
+    assert load(again, "candidates") == load(tmp_path, "candidates") and not encoder.asked
 
 
 def test_nothing_is_merged_before_a_person_says_so(project: Project) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import random
 import struct
 import zlib
 from collections import Counter
@@ -19,6 +20,7 @@ from PIL import Image
 
 from crmrag_assets.build.step import Outcome, SilentProgress, run_step
 from crmrag_assets.opened import harvest_of
+from crmrag_assets.quality.pages import pages_are_read
 from crmrag_assets.sources.look import first_statements
 from crmrag_assets.sources.pages.extract import Extractor, read_reply
 from crmrag_assets.sources.pages.kind import ranges
@@ -96,6 +98,15 @@ def patched(content: bytes, **numbers: int) -> bytes:
     return bytes(found)
 
 
+def wide(content: bytes) -> bytes:
+    """A TIFF that says that it is of 60,000 x 60,000 pixels."""
+    found, (at,) = bytearray(content), struct.unpack("<I", content[4:8])
+    for entry in range(at + 2, at + 2 + 12 * struct.unpack("<H", content[at : at + 2])[0], 12):
+        if struct.unpack("<H", content[entry : entry + 2])[0] in (256, 257):  # ImageWidth, ImageLength
+            found[entry + 2 : entry + 12] = struct.pack("<HII", 4, 1, 60_000)
+    return bytes(found)
+
+
 def drawing(content: bytes, filters: bytes) -> bytes:
     """A PDF whose one page is drawn by a stream."""
     return written([
@@ -123,6 +134,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "many.tif": (lambda: image("TIFF", (8, 8), frames=30), "more than 20 pages"),
     "huge.pdf": (lambda: pdf(TEXT, size=(14_400, 14_400)), "30,000 x 30,000 pixels"),
     "huge.png": (lambda: patched(image("PNG"), width=100_000, height=100_000), "10000000000 pixels"),
+    "huge.tif": (lambda: wide(image("TIFF")), "3600000000 pixels"),
     "bomb.pdf": (
         lambda: drawing(
             zlib.compress(flate(b"0 0 m 1 1 l \n" * 100_000, 500)), b"[/FlateDecode /FlateDecode]"
@@ -151,6 +163,21 @@ def test_a_script_in_a_document_is_not_run(tmp_path: Path) -> None:
         b"/Type /Catalog", b"/Type /Catalog /OpenAction << /S /JavaScript /JS (while(true){}) >>"
     )
     assert len(rendered(tmp_path, "script.pdf", scripted).pages) == 2
+
+
+def test_a_font_that_is_none_leaves_its_page_readable(tmp_path: Path) -> None:
+    """Fonts are programs: what is broken in one must break no more than letters."""
+    broken = written([
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+        stream(b"BT /F1 12 Tf 72 700 Td (A page with a text) Tj ET"),
+        b"<< /Type /Font /Subtype /TrueType /BaseFont /Broken /FirstChar 32 /LastChar 126 /FontDescriptor 6 0 R >>",
+        b"<< /Type /FontDescriptor /FontName /Broken /Flags 4 /FontFile2 7 0 R >>",
+        stream(b"\x00\x01\x00\x00\xff\xff" + random.Random(1).randbytes(200_000)),
+    ])  # fmt: skip
+    (page,) = rendered(tmp_path, "font.pdf", broken).pages
+    assert page.image is not None and page.width == 1240
 
 
 def test_documents_beside_a_hostile_one_are_built_and_it_is_named(tmp_path: Path) -> None:
@@ -391,6 +418,36 @@ def test_what_failed_is_asked_for_when_the_data_set_is_built_next_and_nothing_tw
         assert read().reused
     rows = load(context.folder("page_extractions"), "readings")
     assert [row["status"] for row in rows] == ["read"] * 3
+
+
+def test_what_was_not_read_is_found_by_a_check(tmp_path: Path) -> None:
+    project = make_regulation(tmp_path / "p", model="openai/scripted")
+    (project.root / "another.pdf").write_bytes(pdf(PAGES[0])[:900])
+    with scripted(REPLIES[0], *BAD, REPLIES[2]):
+        run_step(PAGE_IMAGES, project.context())
+        run_step(PAGE_EXTRACTIONS, project.context())
+    found = pages_are_read(project.context())
+    assert not found.holds and (found.counts["refused"], found.counts["unread"]) == (1, 1)
+    assert (
+        "another.pdf: " in found.remedy and "regulation.pdf, p. 2: the model did not read it" in found.remedy
+    )
+    with scripted(REPLIES[1]):
+        run_step(PAGE_EXTRACTIONS, project.context())
+    assert pages_are_read(project.context()).counts["unread"] == 0
+
+
+def test_a_new_document_alone_is_rendered_and_asked_for(tmp_path: Path) -> None:
+    project = make_regulation(tmp_path / "p", model="openai/scripted")
+    context = project.context()
+    with scripted():
+        run_step(PAGE_IMAGES, context)
+        run_step(PAGE_EXTRACTIONS, context)
+    (project.root / "another.pdf").write_bytes(pdf("A page that was not there before."))
+    with scripted(reply([("JN 4410", "STANDARD", "")], [])) as script:
+        images = run_step(PAGE_IMAGES, context).record.stats
+        readings = run_step(PAGE_EXTRACTIONS, context).record.stats
+    assert (images["documents"], images["kept"], len(script.requests)) == (2, 1, 1)
+    assert (readings["read"], readings["kept"], readings["asked"]) == (4, 3, 1)
 
 
 def test_what_reading_takes_is_told_before_it_is_asked(tmp_path: Path) -> None:

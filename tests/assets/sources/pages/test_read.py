@@ -55,6 +55,19 @@ def test_what_was_read_can_be_left_out_of_every_mode(client: Client, mode: str) 
         )
 
 
+def test_a_question_says_itself_where_its_answer_is_to_be_from(client: Client) -> None:
+    asked = "Who is Řehoř Žďárský according to the regulation?"
+    told = client.ask(asked)
+    assert told.question == asked and "Správce sbírek" in told.text and "Curator of books" not in told.text
+    assert "Asked of this alone: regulation." in told.notes
+    told = client.ask("Wer ist Řehoř Žďárský, abgesehen von den Scans?")
+    assert "Curator of books" in told.text and "Správce sbírek" not in told.text
+    assert "Weggelassen: von einer Maschine auf Seiten gelesen." in told.notes
+    exact = client.ask("According to the catalogue, what does 12/1987 amend?")
+    assert exact.set is not None and [one.label for one in exact.set.members] == ["3/1961"]
+    assert not client.ask("What does 12/1987 amend, leaving out the scans?").text.count("3/1961")
+
+
 def test_sets_tell_what_was_read_apart_and_the_two_parts_are_the_whole(client: Client) -> None:
     def members(*where: dict[str, object]) -> dict[str, bool]:
         found = client.set(ALL | {"where": list(where)}, limit=100)

@@ -9,7 +9,7 @@ const PAUSE = 3000; // milliseconds between two looks, while any is waiting
 
 export function Upload({ dataset, section }) {
   const [sent, setSent] = useState(null);
-  const [error, setError] = useState(null);
+  const [failed, setFailed] = useState(null); // what went wrong, and the files that are left to be sent
   const [busy, setBusy] = useState(false);
   const id = useId();
   const look = () => api.documents({ dataset }).then((found) => setSent(found), () => setSent((before) => before));
@@ -23,23 +23,24 @@ export function Upload({ dataset, section }) {
   if (!sent) return null;
   const send = async (files) => {
     setBusy(true);
-    setError(null);
+    setFailed(null);
+    const left = [...files];
     try {
-      for (const file of files) await api.sendDocument(file, dataset);
-    } catch (failed) {
-      setError(failed);
+      for (; left.length; left.shift()) await api.sendDocument(left[0], dataset);
+    } catch (error) {
+      setFailed({ error, left });
     }
     setBusy(false);
     look();
   };
   const drop = (event) => {
     event.preventDefault();
-    send([...event.dataTransfer.files]);
+    send(event.dataTransfer.files);
   };
   return section(html`<div class="upload" onDragOver=${(event) => event.preventDefault()} onDrop=${drop}>
       <label for=${id}>${t("upload.label")}</label>
-      <input id=${id} type="file" multiple accept=".pdf,.png,.jpg,.jpeg,.tif,.tiff" disabled=${busy} onChange=${(event) => send([...event.target.files])} />
+      <input id=${id} type="file" multiple accept=".pdf,.png,.jpg,.jpeg,.tif,.tiff" disabled=${busy} onChange=${(event) => send(event.target.files)} />
     </div>
-    ${error && html`<${Problem} error=${error} />`}
+    ${failed && html`<${Problem} error=${failed.error} onRetry=${() => send(failed.left)} />`}
     <ul class="uploads" aria-live="polite">${sent.documents.map((one) => html`<li key=${one.id}><${Label} text=${one.name} /> <span class="small muted">${t(`upload.${one.state}`)} ${one.why}</span></li>`)}</ul>`);
 }

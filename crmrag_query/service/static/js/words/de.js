@@ -132,6 +132,8 @@ export default {
   "note.unknown": "Nicht verstanden: {words}.",
   "note.merged": "{label} kann mehreres sein, was die Daten für eines halten.",
   "note.read": "{labels}: von einer Maschine auf Seiten gelesen.",
+  "note.only": "Nur hiernach gefragt: {labels}.",
+  "note.left_out": "Weggelassen: {labels}.",
   "doubt.uncited": "nennt keine Quelle",
   "doubt.missing": "steht nicht in den Quellen: {missing}",
   "doubt.unrelated": "die Quellen sprechen von anderem",

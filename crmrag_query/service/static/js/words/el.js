@@ -132,6 +132,8 @@ export default {
   "note.unknown": "Δεν έγινε κατανοητό: {words}.",
   "note.merged": "{label} ίσως είναι περισσότερα πράγματα που τα δεδομένα θεωρούν ένα.",
   "note.read": "{labels}: διαβάστηκε από μηχανή σε σελίδες.",
+  "note.only": "Ερωτήθηκαν μόνο: {labels}.",
+  "note.left_out": "Παραλείφθηκαν: {labels}.",
   "doubt.uncited": "δεν παραπέμπει σε πηγή",
   "doubt.missing": "δεν υπάρχει στις πηγές: {missing}",
   "doubt.unrelated": "οι πηγές μιλούν για κάτι άλλο",

@@ -132,6 +132,8 @@ export default {
   "note.unknown": "Not understood: {words}.",
   "note.merged": "{label} may be several things that the data takes for one.",
   "note.read": "{labels}: read from pages by a machine.",
+  "note.only": "Asked of this alone: {labels}.",
+  "note.left_out": "Left out: {labels}.",
   "doubt.uncited": "cites no source",
   "doubt.missing": "not in its sources: {missing}",
   "doubt.unrelated": "its sources speak of something else",

@@ -132,6 +132,8 @@ export default {
   "note.unknown": "No entendido: {words}.",
   "note.merged": "{label} puede ser varias cosas que los datos toman por una.",
   "note.read": "{labels}: leído por una máquina en páginas.",
+  "note.only": "Preguntado solo a: {labels}.",
+  "note.left_out": "Omitido: {labels}.",
   "doubt.uncited": "no cita ninguna fuente",
   "doubt.missing": "no está en sus fuentes: {missing}",
   "doubt.unrelated": "sus fuentes hablan de otra cosa",

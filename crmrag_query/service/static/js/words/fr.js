@@ -132,6 +132,8 @@ export default {
   "note.unknown": "Non compris : {words}.",
   "note.merged": "{label} désigne peut-être plusieurs choses que les données confondent.",
   "note.read": "{labels} : lu par une machine sur des pages.",
+  "note.only": "Interrogé seulement : {labels}.",
+  "note.left_out": "Laissé de côté : {labels}.",
   "doubt.uncited": "ne cite aucune source",
   "doubt.missing": "absent de ses sources : {missing}",
   "doubt.unrelated": "ses sources parlent d’autre chose",

@@ -132,6 +132,8 @@ export default {
   "note.unknown": "Non compreso: {words}.",
   "note.merged": "{label} può essere più cose che i dati prendono per una sola.",
   "note.read": "{labels}: letto da una macchina su pagine.",
+  "note.only": "Chiesto soltanto a: {labels}.",
+  "note.left_out": "Tralasciato: {labels}.",
   "doubt.uncited": "non cita fonti",
   "doubt.missing": "non è nelle fonti: {missing}",
   "doubt.unrelated": "le fonti parlano d’altro",
