@@ -8,7 +8,7 @@ from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.understand import AskedTypes, individuals, relied_on
+from crmrag_query.answers.understand import AskedTypes, individuals, is_asked_for, relied_on
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import LanguageLexicon
 from crmrag_query.context.evidence import (
@@ -62,7 +62,9 @@ def tied_set(
     """
     mentions = relied_on(release, analysis)
     asked = frozenset(analysis.types)
-    anchors = tuple(m for m in mentions if asked.isdisjoint(_nodes(m)))
+    anchors = tuple(
+        one for one in mentions if asked.isdisjoint(_nodes(one)) and not is_asked_for(analysis.reading, one)
+    )
     if not anchors and analysis.period is None:
         return None
     channels, graph = release[ReleaseChannels], release[Graph]
@@ -406,28 +408,31 @@ LOOKED_AT = 10  # lines of evidence in which a word that was not understood may 
 def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]) -> str:
     """What to say where the data does not tell, in the question's language; "" where it may.
 
-    That needs evidence: something that the question names was found, what is asked of it is said by words that no reading
-    says, and none of the lines that were found says them; of a list, no document of the data. A relation that these words
+    That needs evidence: a name that the question has is in no document, or something that it names was found, what is asked
+    of it is said by words that no reading says, and none of the lines that were found says them; of a list, no document of
+    the data. A relation that these words
     ask for is told by its name.
     """
     if parsed.plan is None or parsed.certain:
         return ""
-    words = release.method.sets.words(analysis.reading.language)
-    if analysis.form is Form.SPECIFIC and (unnamed := nothing_of(release, parsed, analysis, ranked)):
-        return unnamed
+    words, words_of = release.method.sets.words(analysis.reading.language), release[SparseIndex].terms
+    named = (word for name in parsed.unnamed for word in tokenize(name))
+    nowhere = analysis.reading.language in release.manifest.languages and not any(map(words_of, named))
+    if analysis.form is Form.SPECIFIC or nowhere:
+        if unnamed := nothing_of(release, parsed, analysis, ranked):
+            return unnamed
     lost = lost_words(release, parsed, analysis, ranked)
     if not lost or parsed.plan.compute.kind == "ask":
         return ""
     asked_of_one = analysis.form is Form.SPECIFIC and (parsed.guessed or parsed.named)
-    words_of = release[SparseIndex].terms
     asked, tied = _asked_or_tied(analysis.reading, lost)
     # One word aside, what is said of a list is understood, and told; a number would be another one.
     restricts = bool(parsed.plan.where) and not parsed.empty and parsed.plan.compute.kind != "count"
-    nowhere = [word for word in tied if not words_of(word)]
+    strangers = [word for word in tied if not words_of(word)]
     uncounted = any(
         not words_of(word) for word in asked
     )  # "how many *visitors*", of which no document has any
-    strange = parsed.guessed and len(nowhere) > restricts
+    strange = parsed.guessed and len(strangers) > restricts
     if not asked_of_one and not uncounted and not strange and not (parsed.absent and parsed.empty):
         return ""  # what lines tell of a list is told with the words that are not, and readings are offered beside it
     if parsed.absent and len(lost) == len(parsed.unknown):

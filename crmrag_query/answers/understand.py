@@ -580,13 +580,17 @@ def relied_on(release: Release, analysis: Analysis) -> tuple[Mention, ...]:
 
 def individuals(release: Release, analysis: Analysis) -> tuple[Mention, ...]:
     """Those of the mentions that can be relied on that name individuals: no types, and not the noun that is asked for."""
-    reading = analysis.reading
-    asked = {reading.words[at] for at in reading.heads} if reading.form is not Form.SPECIFIC else set()
     return tuple(
         mention
         for mention in relied_on(release, analysis)
-        if not _is_concept(release, mention) and not asked.issuperset(tokenize(mention.text))
+        if not _is_concept(release, mention) and not is_asked_for(analysis.reading, mention)
     )
+
+
+def is_asked_for(reading: Reading, mention: Mention) -> bool:
+    """Whether a mention is but the noun that is asked for: of "which *films*" not a company with films in its name."""
+    asked = {reading.words[at] for at in reading.heads} if reading.form is not Form.SPECIFIC else set()
+    return asked.issuperset(tokenize(mention.text))
 
 
 def _is_concept(release: Release, mention: Mention) -> bool:
