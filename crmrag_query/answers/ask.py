@@ -78,7 +78,7 @@ from crmrag_query.answers.understand import (
 )
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import Mode
-from crmrag_query.config.sentences import sentences
+from crmrag_query.config.sentences import quoted, sentences
 from crmrag_query.context.assemble import assemble
 from crmrag_query.context.context import Context, Finding, KnownSet, community
 from crmrag_query.context.evidence import Evidence as Line
@@ -709,8 +709,8 @@ class Turn:
         text, lost = extracted.text, lost_words(release, parsed, prepared.analysis, prepared.ranked)
         # said of the set that stands beside it as well
         if lost and isinstance(exact, Exact) and not extracted.refused:
-            quoted = ", ".join(f"“{word}”" for word in lost)
-            text += "\n" + release.method.sets.words(language).unknown.replace("{first}", quoted)
+            said = quoted(lost, language)
+            text += "\n" + release.method.sets.words(language).unknown.replace("{first}", said)
         # Where a reading has a set, though it is not sure, the data may well tell; not by a set of all that there is.
         offered = (
             isinstance(exact, Exact)
@@ -765,20 +765,18 @@ class Turn:
         language = self.prepared.analysis.reading.language
         found = told_facts(release, asked.nodes, asked.asked, language, cited)
         words = release.method.sets.words(language)
-        quoted = ", ".join(f"“{word}”" for word in asked.unknown)
+        said = quoted(asked.unknown, language)
         if found.text:
-            text = " ".join(
-                filter(None, (found.text, found.lacking, words.unknown.replace("{first}", quoted)))
-            )
+            text = " ".join(filter(None, (found.text, found.lacking, words.unknown.replace("{first}", said))))
             return self._checked(text, cited, refused=False)
         # where no verbs are known, none is missing in the data
         if asked.telling or language not in LANGUAGES:
             text = portrait(release, asked.nodes, language, cited)
-            text = f"{text} {words.unknown.replace('{first}', quoted)}"
+            text = f"{text} {words.unknown.replace('{first}', said)}"
             return self._checked(text, cited, refused=False)
         if any(holds_all(line, asked.unknown) for line in self.prepared.ranked[:NEAR]):
             return None
-        refusal = words.not_told.replace("{words}", quoted)
+        refusal = words.not_told.replace("{words}", said)
         text = f"{refusal}\n{recorded(release, asked.nodes, language, cited)}"
         return self._checked(text, cited, refused=True)
 
@@ -838,8 +836,9 @@ class Turn:
         words = (word for name in lost for word in name.split())
         language, graph = self.prepared.analysis.reading.language, self.release[Graph]
         nodes = (node for word in words for node in meant(self.release[NameIndex], word))
-        if found := dict.fromkeys(f"“{graph.label(node, (language,))}”" for node in nodes):
-            yield self.release.method.sets.words(language).meant.replace("{names}", ", ".join(found))
+        if found := dict.fromkeys(graph.label(node, (language,)) for node in nodes):
+            names = quoted(found, language)
+            yield self.release.method.sets.words(language).meant.replace("{names}", names)
 
     def add_context(self, listed: SourceList, most: int | None = None) -> None:
         """Add the context's sources to a list, with the entities that the context shows of each; ``most`` sources in all."""
