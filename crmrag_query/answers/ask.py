@@ -704,8 +704,7 @@ class Turn:
         lost = lost_words(release, parsed, prepared.analysis, prepared.ranked)
         # What is left of "how many people did it save?" without its verb is another number.
         if lost and parsed.plan is not None and parsed.plan.compute.kind == "count":
-            quoted = ", ".join(f"“{word}”" for word in lost)
-            text = release.method.sets.words(language).unknown.replace("{first}", quoted)
+            text = release.method.sets.words(language).unknown.replace("{first}", quoted(lost, language))
             return self._checked(text, cited, refused=not self._offers)
         extracted = self._extracted(cited)
         unnamed = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
