@@ -79,7 +79,7 @@ from crmrag_query.answers.understand import (
 )
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import Mode
-from crmrag_query.config.sentences import sentences
+from crmrag_query.config.sentences import quoted, sentences
 from crmrag_query.context.assemble import assemble
 from crmrag_query.context.context import Context, Finding, KnownSet, community
 from crmrag_query.context.evidence import Evidence as Line
@@ -708,8 +708,7 @@ class Turn:
         lost = lost_words(release, parsed, prepared.analysis, prepared.ranked)
         # What is left of "how many people did it save?" without its verb is another number.
         if lost and parsed.plan is not None and parsed.plan.compute.kind == "count":
-            quoted = ", ".join(f"“{word}”" for word in lost)
-            text = release.method.sets.words(language).unknown.replace("{first}", quoted)
+            text = release.method.sets.words(language).unknown.replace("{first}", quoted(lost, language))
             return self._checked(text, cited, refused=not self._offers)
         extracted = self._extracted(cited)
         unnamed = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
@@ -721,8 +720,8 @@ class Turn:
             text = perhaps if bare else f"{text}\n{perhaps}"
         # said of the set that stands beside it as well
         elif lost and isinstance(exact, Exact) and not extracted.refused:
-            quoted = ", ".join(f"“{word}”" for word in lost)
-            text += "\n" + release.method.sets.words(language).unknown.replace("{first}", quoted)
+            said = quoted(lost, language)
+            text += "\n" + release.method.sets.words(language).unknown.replace("{first}", said)
         return self._checked(
             text, cited, extracted.refused and not (self._offers or perhaps), extracted.notes
         )
@@ -803,20 +802,18 @@ class Turn:
         language = self.prepared.analysis.reading.language
         found = told_facts(release, asked.nodes, asked.asked, language, cited)
         words = release.method.sets.words(language)
-        quoted = ", ".join(f"“{word}”" for word in asked.unknown)
+        said = quoted(asked.unknown, language)
         if found.text:
-            text = " ".join(
-                filter(None, (found.text, found.lacking, words.unknown.replace("{first}", quoted)))
-            )
+            text = " ".join(filter(None, (found.text, found.lacking, words.unknown.replace("{first}", said))))
             return self._checked(text, cited, refused=False)
         # where no verbs are known, none is missing in the data
         if asked.telling or language not in LANGUAGES:
             text = portrait(release, asked.nodes, language, cited)
-            text = f"{text} {words.unknown.replace('{first}', quoted)}"
+            text = f"{text} {words.unknown.replace('{first}', said)}"
             return self._checked(text, cited, refused=False)
         if self._is_likely or any(holds_all(line, asked.unknown) for line in self.prepared.ranked[:NEAR]):
             return None
-        refusal = words.not_told.replace("{words}", quoted)
+        refusal = words.not_told.replace("{words}", said)
         text = f"{refusal}\n{recorded(release, asked.nodes, language, cited)}"
         return self._checked(text, cited, refused=True)
 
@@ -876,8 +873,9 @@ class Turn:
         words = (word for name in lost for word in name.split())
         language, graph = self.prepared.analysis.reading.language, self.release[Graph]
         nodes = (node for word in words for node in meant(self.release[NameIndex], word))
-        if found := dict.fromkeys(f"“{graph.label(node, (language,))}”" for node in nodes):
-            yield self.release.method.sets.words(language).meant.replace("{names}", ", ".join(found))
+        if found := dict.fromkeys(graph.label(node, (language,)) for node in nodes):
+            names = quoted(found, language)
+            yield self.release.method.sets.words(language).meant.replace("{names}", names)
 
     def add_context(self, listed: SourceList, most: int | None = None) -> None:
         """Add the context's sources to a list, with the entities that the context shows of each; ``most`` sources in all."""

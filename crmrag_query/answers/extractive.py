@@ -11,6 +11,7 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import AskedTypes, individuals, is_asked_for, relied_on
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import LanguageLexicon
+from crmrag_query.config.sentences import quoted
 from crmrag_query.context.evidence import (
     ANCHORED,
     Evidence,
@@ -438,8 +439,8 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     if parsed.absent and len(lost) == len(parsed.unknown):
         language, relations = analysis.reading.language, release.method.relations
         labels = (relations[id].label(language) for id in parsed.absent[:1])
-        return words.absent.replace("{what}", ", ".join(f"“{label}”" for label in labels))
-    return words.not_told.replace("{words}", ", ".join(f"“{word}”" for word in lost))
+        return words.absent.replace("{what}", quoted(labels, language))
+    return words.not_told.replace("{words}", quoted(lost, analysis.reading.language))
 
 
 def _asked_or_tied(reading: Reading, lost: Collection[str]) -> tuple[list[str], list[str]]:
@@ -469,7 +470,8 @@ def nothing_of(release: Release, parsed: Parsed, analysis: Analysis, ranked: Seq
     """That nothing was found of the names that name nothing here; "" where there are none."""
     words = release.method.sets.words(analysis.reading.language)
     stand = {word for one in ranked[:LOOKED_AT] for word in tokenize(one.match)}
-    unnamed = ", ".join(f"“{name}”" for name in parsed.unnamed if stand.isdisjoint(tokenize(name)))
+    names = (name for name in parsed.unnamed if stand.isdisjoint(tokenize(name)))
+    unnamed = quoted(names, analysis.reading.language)
     form = words.nowhere if is_denied(parsed, analysis) else words.not_told
     return form.replace("{words}", unnamed) if unnamed else ""
 

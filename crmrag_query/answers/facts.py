@@ -829,7 +829,8 @@ class Facts:
             return self.values(fact)
         if fact.inverse and (form := self.forms.inverse.get(fact.relation)):
             return form.replace("{v}", self.values(fact)).replace("{n}", str(fact.total))
-        return f"{fact.label[:1].upper()}{fact.label[1:]}: {self.values(fact)}."
+        label = f"{fact.label[:1].upper()}{fact.label[1:]}"
+        return self.forms.told.replace("{what}", label).replace("{v}", self.values(fact))
 
 
 def _same_verb(one: tuple[list[str], list[str]], other: tuple[list[str], list[str]]) -> list[str] | None:

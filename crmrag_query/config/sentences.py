@@ -5,6 +5,7 @@ They are the product's own, as its grammar is: a release of any age is told in t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from pydantic import Field, model_validator
@@ -69,6 +70,7 @@ class SentenceForms(Record):
     typed: str
     several: str
     labelled: str
+    told: str = "{what}: {v}."
     quoted: str
     alike: str
     not_recorded: str
@@ -100,3 +102,9 @@ class SentencesPart(Record):
 def sentences() -> SentencesPart:
     """The sentence forms that ship. Raises ConfigError."""
     return read_part(SentencesPart, default_folder() / "sentences.yaml")
+
+
+def quoted(words: Iterable[str], language: str) -> str:
+    """Words, each in the quotation marks of a language."""
+    marks = sentences().forms(language).quoted
+    return ", ".join(marks.replace("{v}", word) for word in words)

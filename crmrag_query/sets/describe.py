@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Method
+from crmrag_query.config.sentences import quoted
 from crmrag_query.config.sets import Claims, SetLimits, SetsPart, SetWords
 from crmrag_query.errors import QuestionError
 from crmrag_query.plans.records import (
@@ -347,7 +348,7 @@ class _Prose:
         yield from (one.text for one in made.excluded)
         for sentence, found in ((words.unknown, made.unknown), (words.mentioned, made.mentioned)):
             if found:
-                yield sentence.replace("{first}", ", ".join(f"“{self._name(word)}”" for word in found))
+                yield sentence.replace("{first}", quoted(map(self._name, found), made.language))
         if not made.exhaustive:
             yield words.not_exhaustive
 

@@ -180,6 +180,19 @@ def test_killed_at_any_file_operation_a_release_that_is_told_anew_verifies(tmp_p
     assert operations > 3
 
 
+@pytest.mark.slow
+def test_ten_releases_take_the_disk_of_one_encoder(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "p", turtle(4), keep_releases=10, write_markdown=False)
+    for churches in range(4, 14):
+        (project.root / "churches.ttl").write_text(turtle(churches), encoding="utf-8")
+        build_all(project.context())
+    found = [path.parent for path in (project.data / "releases").glob("*/*/manifest.json")]
+    assert len(found) == 10
+    files = [path.stat() for one in found for path in (one / "encoder").iterdir()]
+    on_disk = {one.st_ino: one.st_size for one in files}
+    assert sum(one.st_size for one in files) == 10 * sum(on_disk.values()) > 0
+
+
 def test_releases_share_their_encoder_and_a_copy_is_whole_and_answers(tmp_path: Path) -> None:
     project = make_project(tmp_path / "p", turtle(4))
     build_all(project.context())

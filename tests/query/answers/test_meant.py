@@ -32,3 +32,17 @@ def test_a_word_of_a_long_name_stands_for_no_whole_name(sample: Release) -> None
     """That of a book, "… The Paintings and Their Painterly Significance"."""
     names = sample[NameIndex]
     assert names.number("significance") is not None and meant(names, "significanze") == ()
+
+
+def test_words_of_a_question_are_quoted_as_each_language_does(sample: Release) -> None:
+    for question, told in (
+        ("Who carved the zorbules of the church of Asinou?", "“zorbules”"),
+        ("Wer malte die Wandgemetzel von Asinou?", "„wandgemetzel“"),
+        ("Qui a payé les zorbules de l'église d'Asinou ?", "« zorbules »"),
+    ):
+        answer = ask(sample, question)
+        assert told in "\n".join((answer.text, *answer.notes)), answer.text
+
+
+def test_a_label_of_a_portrait_in_french_stands_before_a_blank_and_a_colon(sample: Release) -> None:
+    assert "Représente : " in ask(sample, "Parlez-moi d'Asinou").text
