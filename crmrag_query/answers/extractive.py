@@ -28,6 +28,8 @@ from crmrag_query.language import LANGUAGES, language
 from crmrag_query.linking import Mention
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form, Reading
+from crmrag_query.reading.exonyms import WHOLE
+from crmrag_query.reading.lexicon import Lexicon
 from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.pool import Candidate
 from crmrag_query.retrieval.release_channels import OTHER, ReleaseChannels, coverage
@@ -64,7 +66,9 @@ def tied_set(
     mentions = relied_on(release, analysis)
     asked = frozenset(analysis.types)
     anchors = tuple(
-        one for one in mentions if asked.isdisjoint(_nodes(one)) and not is_asked_for(analysis.reading, one)
+        one
+        for one in mentions
+        if asked.isdisjoint(_nodes(one)) and not _is_noun(release, analysis.reading, one)
     )
     if not anchors and analysis.period is None:
         return None
@@ -98,6 +102,17 @@ def tied_set(
     # the best there is may lack one of them
     anchors = tuple(anchor for anchor, own in zip(anchors, ties, strict=True) if (own[[*members]] > 0).any())
     return TiedSet(members, anchors, best)
+
+
+def _is_noun(release: Release, reading: Reading, mention: Mention) -> bool:
+    """Whether a mention is what is asked for, or a word for a kind of things that is but a part of a name: of "which prizes did
+    *films* win" no company with films in its name."""
+    if is_asked_for(reading, mention):
+        return True
+    own, words = language(reading.language), tokenize(mention.text)
+    if len(words) != 1 or mention.entities[0].how in WHOLE:
+        return False
+    return bool(release[Lexicon].kinds(own.code).at([*map(own.stem, words)], words, 0))
 
 
 def _of_types(release: Release, analysis: Analysis, nodes: list[int], own: Collection[int]) -> list[int]:
@@ -419,9 +434,9 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     words, words_of = release.method.sets.words(analysis.reading.language), release[SparseIndex].terms
     named = (word for name in parsed.unnamed for word in tokenize(name))
     nowhere = analysis.reading.language in release.manifest.languages and not any(map(words_of, named))
-    if analysis.form is Form.SPECIFIC or nowhere:
-        if unnamed := nothing_of(release, parsed, analysis, ranked):
-            return unnamed
+    unnamed = nothing_of(release, parsed, analysis, ranked)
+    if unnamed and (analysis.form is Form.SPECIFIC or nowhere):
+        return unnamed
     lost = lost_words(release, parsed, analysis, ranked)
     if not lost or parsed.plan.compute.kind == "ask":
         return ""
