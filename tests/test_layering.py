@@ -15,7 +15,8 @@ from tools.house import circles, imports, modules, unit, units
 ROOT = Path(__file__).parent.parent
 NEVER = {"dagster", "crmrag_assets"}
 NOT_AT_IMPORT = NEVER | {
-    "torch", "sentence_transformers", "transformers", "litellm", "polars", "scipy", "pyoxigraph", "rdflib", "obstore", "filelock",
+    "torch", "sentence_transformers", "transformers", "litellm", "polars", "scipy", "pyoxigraph", "rdflib",
+    "obstore", "filelock",
 }  # fmt: skip
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "crmrag_query").rglob("*.py")

@@ -170,6 +170,7 @@ LAYERS = (
     Layer("release", (
         "faiss_index", "token_vectors", "community_index", "graph_partitions", "partition_edges", "training_questions",
         "alignment_model", "alignment_evaluation", "validation_report", "release", "postgres_graph",
+        "pushed_release",
     )),
 )  # fmt: skip
 ARTIFACTS = tuple(asset for layer in LAYERS for asset in layer.assets)

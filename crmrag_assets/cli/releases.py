@@ -111,8 +111,8 @@ def export(release: str, to: Path, data: Path) -> None:
 def push_(release: str, to: str, keep: int, whole: bool, data: Path) -> None:
     """Make RELEASE current in an object store: a data set's name (its current release), NAME@previous, an id or a folder.
 
-    Only files that are not there are sent. Readers (`crmrag ask NAME --data ADDRESS`, `crmrag serve --data ADDRESS`) change to
-    it within seconds, and never see a part of it. Of two pushes at once one is told that it was too late.
+    Only files that are not there are sent. Readers (`crmrag ask NAME --data ADDRESS`, `crmrag serve --data ADDRESS`) change
+    to it within seconds, and never see a part of it. Of two pushes at once one is told that it was too late.
     """
     from crmrag_assets.release.push import push
     from crmrag_query.artifacts.objects import open_objects

@@ -25,7 +25,7 @@ SECONDS = 60  # until the server answers, on a busy machine
 
 @dataclass(frozen=True)
 class Asked:
-    """A request at the proxy: its method, the object's key, and what the query says (`uploadId`, `partNumber`, `list-type` …)."""
+    """A request at the proxy: its method, the object's key, and the names in its query (`uploadId`, `partNumber` …)."""
 
     method: str
     key: str

@@ -31,11 +31,13 @@ from crmrag_query.artifacts.mirror import Mirror, mirror_folder, mirror_of, read
 from crmrag_query.artifacts.objects import Objects, Replaced, open_objects
 from crmrag_query.artifacts.places import dataset_folder, find_release, pointer, release_ids
 from crmrag_query.artifacts.release import open_release
-from crmrag_query.errors import BuildError, ReleaseError, ReleaseNotFound, StoreUnreachable
+from crmrag_query.errors import BuildError, BuildHeldUp, ReleaseError, ReleaseNotFound, StoreUnreachable
 from tests.conftest import ROOT
-from tests.support.builds import contents, failing_at
+from tests.support import runs
+from tests.support.builds import build_all, contents, failing_at, make_project, turtle
 from tests.support.object_store import (
     Asked,
+    Fault,
     Proxy,
     bucket_behind_proxy,
     cut_while_answering,
@@ -190,22 +192,24 @@ def test_nothing_is_removed_where_a_kept_manifest_is_damaged(
 # Faults.
 
 
-FAULTS: dict[str, Callable[[Proxy], None]] = {
-    "refusals": lambda proxy: [proxy.fails(refused, times=1, when=lambda a, m=m: a.method == m) for m in ("GET", "PUT")] and None,
-    "slowness": lambda proxy: proxy.fails(slowed(0.2)),
-    "a part cut": lambda proxy: proxy.fails(cut_while_sending, lambda asked: asked.is_part, 2),
-    "a part unheard": lambda proxy: proxy.fails(done_but_unheard, lambda asked: asked.is_part, 1),
-    "a switch unheard": lambda proxy: proxy.fails(done_but_unheard, lambda a: a.method == "PUT" and a.key.endswith("/current"), 1),
-    "answers cut": lambda proxy: proxy.fails(cut_while_answering, lambda a: a.method == "GET" and "/files/" in a.key, 2),
-}  # fmt: skip
+FAULTS: dict[str, list[tuple[Fault, Callable[[Asked], bool], int]]] = {
+    "refusals": [(refused, lambda a: a.method == "GET", 1), (refused, lambda a: a.method == "PUT", 1)],
+    "slowness": [(slowed(0.2), lambda a: True, 1_000)],
+    "a part cut": [(cut_while_sending, lambda a: a.is_part, 2)],
+    "a part unheard": [(done_but_unheard, lambda a: a.is_part, 1)],
+    "a switch unheard": [(done_but_unheard, lambda a: a.method == "PUT" and a.key.endswith("/current"), 1)],
+    "answers cut": [(cut_while_answering, lambda a: a.method == "GET" and "/files/" in a.key, 2)],
+}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_passes_is_overcome(tmp_path: Path, bucket: tuple[str, Proxy], fault: str) -> None:
     address, proxy = bucket
     objects, name = open_objects(address), large(tmp_path / "data")
-    FAULTS[fault](proxy)
+    for one in FAULTS[fault]:
+        proxy.fails(*one)
     assert pushed(tmp_path / "data", objects).files == 1
+    assert len({asked for asked in proxy.heard if asked.is_part}) and len(proxy.sent("/files/")) >= 3
     mirror = Mirror(tmp_path / "cache" / "mirror", objects)
     mirror.bring("churches")
     found = find_release("churches", mirror.data)
@@ -471,9 +475,41 @@ def test_a_mirror_is_known_by_its_folder(bucket: tuple[str, Proxy]) -> None:
     assert mirror_of(folder.parent) is None
 
 
-def test_the_same_key_is_asked_in_parts(tmp_path: Path, bucket: tuple[str, Proxy]) -> None:
+# As an artifact of a build.
+
+
+def test_a_build_pushes_its_release_and_the_next_one_only_what_is_new(
+    tmp_path: Path, bucket: tuple[str, Proxy]
+) -> None:
     address, proxy = bucket
-    large(tmp_path / "data")
-    pushed(tmp_path / "data", open_objects(address))
-    assert len([asked for asked in proxy.heard if asked.is_part]) == 3
-    assert Asked("PUT", "a", frozenset({"partNumber"})).is_part
+    project = make_project(tmp_path / "project", turtle(3), write_markdown=False, publish_to=address)
+    build_all(project.context())
+    objects, first = open_objects(address), open_release("churches", project.data)
+    assert current(objects) == first.id
+    sent = len(proxy.sent("/files/"))
+    assert sent == len({one.sha256 for one in first.manifest.files})
+    build_all(project.context())
+    assert len(proxy.sent("/files/")) == sent
+    (project.root / "churches.ttl").write_text(turtle(4), encoding="utf-8")
+    build_all(project.context())
+    second = open_release("churches", project.data)
+    before = {one.sha256 for one in first.manifest.files}
+    assert len(proxy.sent("/files/")) == sent + len({one.sha256 for one in second.manifest.files} - before)
+    copy = open_release("churches", mirror_folder(address))
+    copy.verify()
+    assert copy.id == second.id == current(objects) and copy.provenance == second.provenance
+
+
+def test_a_build_whose_store_does_not_answer_is_held_up_and_the_next_one_pushes(
+    tmp_path: Path, bucket: tuple[str, Proxy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, proxy = bucket
+    monkeypatch.setattr(storing, "TRIES", 0)
+    project = make_project(tmp_path / "project", turtle(3), write_markdown=False, publish_to=address)
+    proxy.fails(refused)
+    with pytest.raises(BuildHeldUp, match=r"'pushed_release' failed\. s3://\S+ does not answer"):
+        runs.build(project)
+    released = open_release("churches", project.data).id  # here it is
+    proxy.faults.clear()
+    runs.build(project)
+    assert current(open_objects(address)) == released
