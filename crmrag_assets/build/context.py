@@ -153,8 +153,10 @@ def base_of(context: BuildContext) -> BuildContext:
 
 
 def ontology_files(config: Path | None) -> tuple[Path, ...]:
-    """The files that the ontology is read from, sorted by name; a nearer folder's file hides one of the same name."""
+    """The files that the ontology is read from, absolute, sorted by name; a nearer folder's hides one of the same name."""
     found: dict[str, Path] = {}
     for folder in reversed(ontology_folders(config)):
-        found.update({path.name: path for path in folder.iterdir() if path.suffix in (".csv", ".yaml")})
+        found.update(
+            {path.name: path.absolute() for path in folder.iterdir() if path.suffix in (".csv", ".yaml")}
+        )
     return tuple(path for _, path in sorted(found.items()))

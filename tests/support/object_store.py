@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -65,15 +65,11 @@ class Exchange:
         return self.handler.rfile.read(int(self.handler.headers.get("Content-Length", 0)))
 
     def pass_on(self) -> tuple[int, list[tuple[str, str]], bytes]:
-        connection = http.client.HTTPConnection(self.server, timeout=SECONDS)
-        with suppress(OSError):
-            connection.connect()
         headers = {k: v for k, v in self.handler.headers.items() if k.lower() != "expect"}
-        connection.request(self.asked.method, self.handler.path, self.body(), headers)
-        got = connection.getresponse()
-        whole = got.read()
-        connection.close()
-        return got.status, got.getheaders(), whole
+        with closing(http.client.HTTPConnection(self.server, timeout=SECONDS)) as connection:
+            connection.request(self.asked.method, self.handler.path, self.body(), headers)
+            got = connection.getresponse()
+            return got.status, got.getheaders(), got.read()
 
     def answer(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
         handler = self.handler

@@ -77,7 +77,7 @@ ENVIRONMENT = """\
 
 | variable | what |
 | --- | --- |
-| `CRMRAG_DATA` | the data folder, in place of `data`, or, to read, an object store; for `crmrag mcp` also a release or a service |
+| `CRMRAG_DATA` | the data folder, in place of `data`; to read, an object store; for `crmrag mcp` a release or service |
 | `CRMRAG_CACHE_GIB` | the most that is kept here of what comes from object stores; else two releases of each data set |
 | `CRMRAG_CONFIG` | the folder of these files |
 | `CRMRAG_MODEL` | the language model that writes answers, by its litellm name |
