@@ -1,5 +1,5 @@
-"""Dagster's storage in a real PostgreSQL server, as for several machines: builds go through it, and a server that is away holds
-one up."""
+"""Dagster's storage in a real PostgreSQL server, as for several machines: builds go through it, and one is held up while it
+is away."""
 
 from __future__ import annotations
 
