@@ -10,7 +10,6 @@ from functools import cached_property
 
 from crmrag_query.answers.agent import (
     NOTHING,
-    UNCALLED,
     AgentTools,
     Gathered,
     context_of,
@@ -54,6 +53,7 @@ from crmrag_query.answers.records import (
     Token,
     Used,
     answer_of,
+    remarks_of,
 )
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.subject import (
@@ -67,9 +67,8 @@ from crmrag_query.answers.subject import (
     theme_words,
 )
 from crmrag_query.answers.support import check_support, cited_numbers
-from crmrag_query.answers.themes import UNREAD, tell_themes, themes_of, with_points
+from crmrag_query.answers.themes import tell_themes, themes_of, with_points
 from crmrag_query.answers.understand import (
-    BY_WORDS,
     FIRST,
     MODEL_STAGES,
     Understood,
@@ -94,6 +93,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES
 from crmrag_query.linking import NameIndex, meant
 from crmrag_query.llm.model import CannedModel, Metered, Model
+from crmrag_query.notes import Note
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Among, Anchor, Dated, Plan, Related, parts_of
 from crmrag_query.plans.sparql import to_sparql
@@ -102,13 +102,12 @@ from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import compiled
-from crmrag_query.questions.model import UNANALYSED
 from crmrag_query.questions.state import Focus, Kind, turns_of
+from crmrag_query.questions.state import Turn as Asked
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.heard import analysed
 from crmrag_query.reading.read import Parsed
-from crmrag_query.reading.with_model import UNPLANNED
 from crmrag_query.retrieval.channels.communities import things
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import default_mode
@@ -117,7 +116,7 @@ from crmrag_query.retrieval.pool import Candidate, interleave
 from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
 from crmrag_query.sparql.desk import SparqlDesk
 from crmrag_query.sparql.evaluate import SparqlResult
-from crmrag_query.sparql.written import UNWRITTEN, query_with_model
+from crmrag_query.sparql.written import query_with_model
 from crmrag_query.stores.opened import open_store
 from crmrag_query.timing import Clock
 
@@ -175,7 +174,7 @@ def with_focus(release: Release, state: ConversationState) -> ConversationState:
     """The state as it is; one of questions alone, such as a caller's history, with what its last questions name in focus."""
     if not state.turns or any(turn.plan or turn.shown or turn.focus for turn in state.turns):
         return state
-    known = []
+    known: list[Asked] = []
     for turn in state.turns[-HISTORY:]:
         analysis = analysed(release, turn.question)
         named = (mention.entities[0] for mention in individuals(release, analysis))
@@ -184,7 +183,14 @@ def with_focus(release: Release, state: ConversationState) -> ConversationState:
         if not nodes and turn is state.turns[-1] and any(map(str.isalnum, turn.question)):
             asked = facts_of(release, understand(release, turn.question))
             nodes = list(asked.nodes) if asked is not None and asked.asked and not asked.unknown else []
-        known.append(replace(turn, focus=focused(release, nodes, analysis.reading.language)))
+        focus = focused(release, nodes, analysis.reading.language)
+        if (
+            not focus and known
+        ):  # what its pronoun means is still spoken of: "Who was X?", "Which church did he build?"
+            before = replace(state, turns=tuple(known))
+            follow_up = understand(release, turn.question, before).follow_up
+            focus, turn = follow_up.focus, replace(turn, resolved=follow_up.resolved)
+        known.append(replace(turn, focus=focus))
     return replace(state, turns=(*state.turns[:-HISTORY], *known))
 
 
@@ -379,18 +385,10 @@ EXTRACTIVE = "extractive"
 TOOK_PART = {"P11", "P11i"}
 PARTIAL = "The search by “{name}” failed, so that the answer rests on what the others found."
 WITHOUT_MODEL = "The answer was made without it."
-PASSING = (
-    PARTIAL.partition("{name}")[2],
-    WITHOUT_MODEL,
-    BY_WORDS,
-    UNANALYSED,
-    UNPLANNED,
-    UNWRITTEN,
-    UNCALLED,
-    UNREAD,
-    "took longer than",
-)
-"""What stands in notes of what failed and may succeed at another time."""
+
+
+def _partial(name: str) -> Note:
+    return Note(PARTIAL.format(name=name), "search")
 
 
 @dataclass(frozen=True)
@@ -466,7 +464,7 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     turn.add_context(listed)
     yield Evidence(tuple(replace(source, cited=False) for source in turn.with_images(listed)))
     notes = with_notes(understood.notes, exact)
-    notes += [*gathered.notes, *(PARTIAL.format(name=name) for name in turn.prepared.retrieved.failed)]
+    notes += [*gathered.notes, *map(_partial, turn.prepared.retrieved.failed)]
     written: Written | None = None
     written_by, cited = EXTRACTIVE, turn.no_sources()
     with clock("answer"):
@@ -478,7 +476,7 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
                     else:
                         yield event
             except ModelError as error:
-                notes.append(f"{error} {WITHOUT_MODEL}")
+                notes.append(Note(f"{error} {WITHOUT_MODEL}", "model"))
                 yield Restart(str(error))
         if written is None:
             cited = turn.no_sources()
@@ -516,7 +514,7 @@ def gather_with_model(
                     release, understood.question, model, run, desk.config, earlier_of(state)
                 )
             except MissingExtraError as error:
-                return Gathered(notes=(str(error),))
+                return Gathered(notes=(Note(str(error), "query", passing=False),))
             return rows_of(release, written, language)
         tools = AgentTools(open_store(release, language), how.dataset, run, desk.config, release=release)
         earlier = [turn.question for turn in state.topic]
@@ -862,7 +860,10 @@ class Turn:
     def answer(self, written: Written, cited: SourceList, written_by: str, notes: Sequence[str]) -> Answer:
         """The cited sources first; the context's others follow, as far as the form of question has places."""
         numbers, support, reading = len(cited), written.support, self.prepared.analysis.reading
-        suspects = [f"{label} may be several things merged under one IRI." for label in cited.suspects()]
+        suspects = [
+            Note(f"{label} may be several things merged under one IRI.", "merged", label=label)
+            for label in cited.suspects()
+        ]
         most = places_of(self.prepared.analysis.form, self.release.method.retrieval, self.mode)
         exact = self.exact if isinstance(self.exact, Exact) else None
         tells_facts = written_by == EXTRACTIVE and self._tells_facts
@@ -880,7 +881,9 @@ class Turn:
         )
         if read := [one.label for one in sources if one.read and one.cited]:
             words = self.release.method.sets.words(reading.language)
-            notes = (*notes, f"{', '.join(dict.fromkeys(read))}: {words.read}.")
+            labels = ", ".join(dict.fromkeys(read))
+            notes = (*notes, Note(f"{labels}: {words.read}.", "read", labels=labels))
+        told = (*notes, *written.notes, *suspects)
         return Answer(
             self.prepared.understood.question,
             written.text,
@@ -889,7 +892,7 @@ class Turn:
             self.release.id,
             exact is not None and exact.certain,
             written_by,
-            (*notes, *written.notes, *suspects),
+            tuple(map(str, told)),
             citations=support.citations,
             unsupported=support.unsupported,
             refused=support.refused,
@@ -900,6 +903,7 @@ class Turn:
             asked=self.prepared.understood.follow_up.resolved,
             choices=choices_of(self.release, exact) if exact is not None else (),
             query=self.gathered.query,
+            remarks=remarks_of(told),
         )
 
     def state_after(self, answer: Answer) -> ConversationState:
@@ -925,7 +929,7 @@ class Turn:
 
 def is_lasting(answer: Answer) -> bool:
     """Whether nothing failed while an answer was made that may succeed at another time."""
-    return not any(passing in note for note in answer.notes for passing in PASSING)
+    return not any(one.passing for one in answer.remarks)
 
 
 def state_after(answer: Answer) -> ConversationState:
