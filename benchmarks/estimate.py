@@ -2,9 +2,9 @@
 
     python benchmarks/estimate.py NAME … --data EMPTY_FOLDER [--config FOLDER] --out benchmarks/results/estimate.md
 
-Each data set is estimated in a folder that has nothing of it, then built with all its vectors. Documents, passages among them, and
-windows are counted in the release; disk is that of the release's folder without the encoder. Exits with 1 where any of these
-is more than a fifth off.
+Each data set is estimated in a folder that has nothing of it, then built with all its vectors. Documents, passages among
+them, and windows are counted in the release; disk is that of the release's folder without the encoder. Exits with 1 where
+any of these is more than a fifth off.
 """
 
 from __future__ import annotations

@@ -2,14 +2,14 @@
 
     python benchmarks/partitions.py prepare RAW OUT            # texts and names that the sources of two graphs are made of
     python benchmarks/partitions.py cuts DATASET[=FILE.npz] …  [--data data]
-    python benchmarks/partitions.py aligners DATASET … [--data data] [--questions 10000] [--tested 1000] [--only …]
+    python benchmarks/partitions.py aligners DATASET[=NAME] … [--data data] [--questions 100000] [--only …]
     python benchmarks/partitions.py metis [--documents 866000] [--edges 3800000]
 
 RAW holds `wikispeedia/` (articles.jsonl.zst, links.tsv.zst) and `coauthor_cs.npz` with its lists of names. Of an article its
 title and the first 1,500 characters count, without the line that names its categories; an author is called by the three
 keywords of the highest tf-idf, as the names are opaque. A data set has to be built; its graph partitions, their edges and
-training questions are made where they lack. With FILE.npz edges and features are those in it, for a graph without texts. All
-results go to benchmarks/results/partitions.json, from which partitions.md is written anew.
+training questions are made where they lack; results stand under NAME. With FILE.npz edges and features are those in it, for
+a graph without texts. All results go to benchmarks/results/partitions.json, from which partitions.md is written anew.
 """
 
 from __future__ import annotations
@@ -103,16 +103,16 @@ def cuts(context: BuildContext, path: Path | None) -> Iterator[dict[str, Any]]:
         took = round(time.perf_counter() - begun, 1)
         yield {**Quality.of(method, net, part, vectors, settings.limit).row(), "seconds": took}
         if method == default.method:
-            for name, other in controls(net, part, vectors, settings).items():
+            for name, other in controls(net, part, vectors).items():
                 yield {**Quality.of(name, net, other, vectors, settings.limit).row(), "seconds": None}
 
 
-def aligners(context: BuildContext, questions: int, tested: int, only: Sequence[str]) -> dict[str, Any]:
+def aligners(context: BuildContext, questions: int, only: Sequence[str]) -> dict[str, Any]:
     """The matrix of models and losses, and the systems beside the one that is best on entities it was not trained with.
 
     Rows are kept below the data folder, so that several processes may make them, each ``only`` some; then there is no more.
     """
-    settings = context.method.alignment.model_copy(update={"questions": questions, "tested": tested})
+    settings = context.method.alignment.model_copy(update={"questions": questions})
     context = replace(
         context,
         method=context.method.model_copy(update={"alignment": settings}),
@@ -205,8 +205,7 @@ def main() -> None:
     parser.add_argument("of", nargs="*")
     parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--config", type=Path)
-    parser.add_argument("--questions", type=int, default=10_000)
-    parser.add_argument("--tested", type=int, default=1000)
+    parser.add_argument("--questions", type=int, default=100_000)
     parser.add_argument("--only", nargs="*", default=[], metavar="MODEL-LOSS")
     parser.add_argument("--documents", type=int, default=866_000)
     parser.add_argument("--edges", type=int, default=3_800_000)
@@ -221,8 +220,8 @@ def main() -> None:
         if given.what == "cuts":
             keep("cuts", name, list(cuts(context, Path(path) if path else None)))
         else:
-            if found := aligners(context, given.questions, given.tested, given.only):
-                keep("aligners", name, found)
+            if found := aligners(context, given.questions, given.only):
+                keep("aligners", path or name, found)
 
 
 if __name__ == "__main__":

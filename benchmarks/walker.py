@@ -16,13 +16,15 @@ measured without graph partitions and, where a release has some, with them.
 ``--tokens`` measures what token vectors lose: how often the thing that a question describes is among the first 10 by late
 interaction alone, over all documents, for vectors as they come, in 64 dimensions, in bytes, and by the number of tokens.
 
-``--scale N``: a made graph of N documents with random vectors and texts, parts of 180; milliseconds of whole walks.
+``--scale N``: a made graph of N documents with random vectors and texts, parts of 180; milliseconds of whole walks by the
+clock and of the processor, and how many processes would have run at once, these included (the load of the last minute).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -280,7 +282,8 @@ def made(count: int, folder: Path, release: Release) -> Release:
     weight = np.ones(len(target), np.float32)
     graph = EntityGraph(ptr, target.astype(np.int32), weight)
     vectors = np.lib.format.open_memmap(folder / VECTORS, "w+", np.float32, (count, dimension))
-    coded = Coded(scale_of(np.full(dimension, 0.25, np.float32)))
+    # As a build does, codes reach to the largest value: what is cut off would widen the bound of all, and every scan.
+    coded = Coded(scale_of(np.full(dimension, 7 / np.sqrt(dimension), np.float32)))
 
     def blocks() -> Iterator[Any]:
         for start in range(0, count, 65_536):
@@ -333,13 +336,15 @@ def at_scale(count: int, release: Release) -> dict[str, object]:
     """Milliseconds of walks, and of their parts, over made documents."""
     with tempfile.TemporaryDirectory() as folder:
         large = made(count, Path(folder), release)
-        random, spent = np.random.default_rng(1), dict[str, list[float]]()
+        random = np.random.default_rng(1)
+        spent, worked = dict[str, list[float]](), dict[str, list[float]]()
         text = "In which town was the sculptor of the fountain in the park born? w{a} w{b} w{c}"
 
         def timed(name: str, work: Callable[[], Any]) -> Any:
-            start = time.perf_counter()
+            start, begun = time.perf_counter(), time.process_time()
             gave = work()
             spent.setdefault(name, []).append(1000 * (time.perf_counter() - start))
+            worked.setdefault(name, []).append(1000 * (time.process_time() - begun))
             return gave
 
         for name, parts, how in (
@@ -360,13 +365,20 @@ def at_scale(count: int, release: Release) -> dict[str, object]:
                 timed("search by words alone", lambda: channels.sparse(query.text, 50))  # noqa: B023
                 other = replace(query, vector=-query.vector, walk=how)  # whose scan is not kept
                 timed(name, lambda: walker.walk(other))  # noqa: B023
+
+        def shares(of: dict[str, list[float]]) -> dict[str, dict[str, float]]:
+            return {
+                name: {f"p{share}": round(float(np.percentile(some, share)), 1) for share in (50, 95, 100)}
+                for name, some in of.items()
+            }
+
         return {
             "documents": count,
+            "encoder": str(release.manifest.embedding.get("model", "")),
             "token_vectors_bytes": large[TokenVectors].codes.nbytes,
-            "milliseconds": {
-                name: {f"p{share}": round(float(np.percentile(some, share)), 1) for share in (50, 95, 100)}
-                for name, some in spent.items()
-            },
+            "running_beside": os.getloadavg()[0],
+            "milliseconds": shares(spent),
+            "processor_milliseconds": shares(worked),
         }
 
 

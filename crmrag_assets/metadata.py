@@ -617,6 +617,8 @@ def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cell(value: Any) -> str:
+    if value is None:
+        return ""
     text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
     return text.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.artifacts.manifest import check_arrays, open_array, open_meta, rebuild, save_arrays
+from crmrag_query.artifacts.manifest import open_arrays, open_meta, rebuild, save_arrays
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints, Longs, ranges
@@ -21,6 +21,7 @@ from crmrag_query.graph.arrays import Ints, Longs, ranges
 SCHEMA_VERSION: Final = 1
 PARTITIONS, EDGES, ALIGNER = "graph_partitions", "partition_edges", "alignment_model"
 ARRAYS: Final = {"part": "int32", "member_ptr": "int64", "member": "int32", "penalty": "float32"}
+MATRICES: Final = {"centroid": "float32"}
 EDGE_ARRAYS: Final = {
     "low": "int32", "high": "int32", "weight": "float32",
     "bridge_ptr": "int64", "bridge_low": "int32", "bridge_high": "int32",
@@ -55,13 +56,8 @@ class GraphPartitions:
     def open(cls, folder: Path) -> GraphPartitions:
         """Memory-map what lies in ``folder``; raises ReleaseError when it is missing, damaged or of another version."""
         meta = open_meta(folder / f"{PARTITIONS}.json", "table of graph partitions")
-        arrays: dict[str, Any] = {name: open_array(folder, name) for name in ARRAYS}
-        check_arrays(folder, arrays, ARRAYS, {"member_ptr": "member"})
-        centroid: Any = open_array(folder, "centroid")
-        counts = {len(arrays["penalty"]), len(centroid), len(arrays["member_ptr"]) - 1}
-        if len(counts) > 1 or centroid.ndim != 2 or centroid.dtype != np.float32:
-            raise ReleaseError(f"The arrays of the graph partitions in {folder} do not fit.", rebuild(folder))
-        return cls(**arrays, centroid=centroid, meta=meta)
+        alike = [("penalty", "centroid", "member_ptr")]
+        return cls(**open_arrays(folder, ARRAYS, {"member_ptr": "member"}, MATRICES, alike), meta=meta)
 
     @classmethod
     def of(
@@ -77,8 +73,7 @@ class GraphPartitions:
         return cls(part, member_ptr, member, penalty, centroid, meta)
 
     def save(self, folder: Path) -> None:
-        save_arrays(folder, self, ARRAYS)
-        np.save(folder / "centroid.npy", self.centroid)
+        save_arrays(folder, self, ARRAYS | MATRICES)
         text = canonical_json(self.meta | {"schema": SCHEMA_VERSION})
         (folder / f"{PARTITIONS}.json").write_text(text, encoding="utf-8")
 
@@ -126,12 +121,8 @@ class PartitionEdges:
     def open(cls, folder: Path) -> PartitionEdges:
         """Memory-map what lies in ``folder``; raises ReleaseError when it is missing, damaged or of another version."""
         open_meta(folder / f"{EDGES}.json", "table of edges between graph partitions")
-        arrays: dict[str, Any] = {name: open_array(folder, name) for name in EDGE_ARRAYS}
-        check_arrays(folder, arrays, EDGE_ARRAYS, {"bridge_ptr": "bridge_low"})
-        pairs = {len(arrays[name]) for name in ("low", "high", "weight")} | {len(arrays["bridge_ptr"]) - 1}
-        if len(pairs) > 1 or len(arrays["bridge_low"]) != len(arrays["bridge_high"]):
-            raise ReleaseError(f"The arrays of the edges in {folder} do not fit.", rebuild(folder))
-        return cls(**arrays)
+        alike = [("low", "high", "weight", "bridge_ptr"), ("bridge_low", "bridge_high")]
+        return cls(**open_arrays(folder, EDGE_ARRAYS, {"bridge_ptr": "bridge_low"}, alike=alike))
 
     def save(self, folder: Path) -> None:
         save_arrays(folder, self, EDGE_ARRAYS)
@@ -165,14 +156,9 @@ class Aligner:
     def open(cls, folder: Path, parts: int) -> Aligner:
         """Memory-map what lies in ``folder``; raises ReleaseError when it is missing, damaged or of other parts."""
         meta = open_meta(folder / f"{ALIGNER}.json", "alignment model")
-        vectors: Any = open_array(folder, "vectors")
+        vectors = open_arrays(folder, {}, {}, {"vectors": "float32"})["vectors"]
         bias = meta.get("bias")
-        if (
-            vectors.ndim != 2
-            or vectors.dtype != np.float32
-            or len(vectors) != parts
-            or type(bias) is not float
-        ):
+        if len(vectors) != parts or type(bias) is not float:
             raise ReleaseError(f"The alignment model in {folder} is of other parts.", rebuild(folder))
         return cls(vectors, bias, meta)
 

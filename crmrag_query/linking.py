@@ -38,7 +38,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field
 
-from crmrag_query.artifacts.manifest import check_arrays, open_array, open_ipc, open_meta, rebuild
+from crmrag_query.artifacts.manifest import open_arrays, open_ipc, open_meta
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.parts import QuestionLexicon
 from crmrag_query.config.reading import Record
@@ -313,11 +313,11 @@ _KINDS: Final = dict.fromkeys(ARRAYS, "int32") | {
 }  # fmt: skip
 _RANGES: Final = {"word_ptr": "word_text", "posting_ptr": "posting", "entry_ptr": "entry_entity"}
 _ALIKE: Final = (
-    ("word_weight", "sounds", "sound_word"),
-    ("bag_weight", "bag_size", "bag_hashes", "bag_of_hash"),
+    ("word_weight", "sounds", "sound_word", "word_ptr", "posting_ptr"),
+    ("bag_weight", "bag_size", "bag_hashes", "bag_of_hash", "entry_ptr"),
     ("entry_entity", "entry_text", "entry_kind", "entry_degree"),
 )
-"""Arrays of one length: one value a word, a bag, an entry."""
+"""Arrays of as many things: one value a word, a bag, an entry."""
 
 
 def bag_hash(sounds: Sequence[int]) -> int:
@@ -343,16 +343,7 @@ class NameIndex:
     def open(cls, folder: Path) -> NameIndex:
         """Memory-map the index in ``folder``; raises ReleaseError when it is missing, damaged or of another version."""
         meta = open_meta(folder / META, "name index")
-        arrays: dict[str, npt.NDArray[Any]] = {name: open_array(folder, name) for name in ARRAYS}
-        check_arrays(folder, arrays, _KINDS, _RANGES)
-        lengths = [{len(arrays[name]) for name in group} for group in _ALIKE]
-        words, bags = len(arrays["word_ptr"]) - 1, len(arrays["entry_ptr"]) - 1
-        if (
-            lengths[:2] != [{words}, {bags}]
-            or len(lengths[2]) != 1
-            or len(arrays["posting_ptr"]) != words + 1
-        ):
-            raise ReleaseError(f"The arrays of the name index in {folder} do not fit.", rebuild(folder))
+        arrays = open_arrays(folder, _KINDS, _RANGES, alike=_ALIKE)
         return cls(meta, arrays, open_ipc(folder / "texts.arrow", TEXTS).get_batch(0).column("text"))
 
     @property

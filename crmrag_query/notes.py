@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Literal, Self
 
 Kind = Literal[
-    "model", "plan", "query", "tools", "themes", "analysis", "meaning", "search", "time",
+    "model", "plan", "query", "tools", "themes", "steps", "analysis", "meaning", "search", "time",
     "stopped", "uncalled", "cut", "dropped", "uncited", "unsupported", "quality", "number", "unknown", "merged", "read",
 ]  # fmt: skip
-"""``model``: the answer was made without it; ``plan``, ``query``, ``tools``, ``themes``, ``analysis``: what else a language
-model did not do; ``meaning``: the encoder failed; ``search``: a channel did; ``time``: a step took too long; ``stopped``: a
-model that called tools; ``uncalled``: one that called none; ``cut``, ``dropped``, ``uncited``, ``unsupported``, ``number``,
-``quality``: what is wrong with what it wrote; ``unknown``: words that it did not understand; ``merged``: what may be several
-things under one IRI; ``read``: what a machine read from pages."""
+"""``model``: the answer was made without it; ``plan``, ``query``, ``tools``, ``themes``, ``steps``, ``analysis``: what else a
+language model did not do; ``meaning``: the encoder failed; ``search``: a channel did; ``time``: a step took too long;
+``stopped``: a model that called tools; ``uncalled``: one that called none; ``cut``, ``dropped``, ``uncited``,
+``unsupported``, ``number``, ``quality``: what is wrong with what it wrote; ``unknown``: words that it did not understand;
+``merged``: what may be several things under one IRI; ``read``: what a machine read from pages."""
 PASSING: frozenset[Kind] = frozenset(
-    {"model", "plan", "query", "tools", "themes", "analysis", "meaning", "search", "time"}
+    {"model", "plan", "query", "tools", "themes", "steps", "analysis", "meaning", "search", "time"}
 )
 """Of what failed and may succeed at another time."""
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tools.house import (
+    ROOT,
     circles,
     imports,
     lines,
@@ -64,6 +66,10 @@ def test_lines_files_and_settings(root: Path) -> None:
     assert len(modules(root)) == len(FILES)
     assert lines(modules(root).values()) == sum(text.count("\n") for text in FILES.values())
     assert settings({"a": 1, "b": {"c": [1, 2], "d": {"e": None}}}) == 3
+
+
+def test_what_a_user_tunes_is_at_most_150_settings() -> None:
+    assert settings(yaml.safe_load((ROOT / "config" / "method.yaml").read_bytes())) <= 150
 
 
 def test_modules_that_a_call_passes_are_those_of_which_a_function_runs() -> None:

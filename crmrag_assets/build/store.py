@@ -149,7 +149,9 @@ class Store:
                     fsync(working / entry.path)
             record = {"artifact": artifact, "version": version, "stats": stats}
             listed = [entry.as_dict() for entry in files]
-            write_text(working / RECORD, canonical_json(record | {"files": listed}))
+            # Keys as they come: tables among the counts show their columns in this order.
+            text = json.dumps(record | {"files": listed}, ensure_ascii=False, indent=1)
+            write_text(working / RECORD, text + "\n")
             final.parent.mkdir(parents=True, exist_ok=True)
             old = working.with_name(working.name + ".old")
             shutil.rmtree(old, ignore_errors=True)

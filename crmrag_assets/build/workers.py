@@ -12,6 +12,7 @@ import platform
 import re
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
@@ -28,6 +29,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 CHUNKS = 16  # that are to be made for each process, as starting one takes seconds
 LOOK_SECONDS = 0.5  # between looks whether the process that gave the work is still there
+# One that has grown by what its chunks needed is replaced, which is as it should be, and nothing to tell the user.
+warnings.filterwarnings("ignore", message="A worker was restarted while some jobs", category=UserWarning)
 _OPENED: dict[str, BuildContext] = {}
 
 

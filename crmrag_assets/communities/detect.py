@@ -30,6 +30,8 @@ from crmrag_query.graph.arrays import Ints, Longs
 ITERATIONS, OF_LARGE = 10, 2
 LARGE = 1_000_000  # edges from which a graph is large
 STEP = 1.05  # the whole weight is rounded to a power of it
+SEED = 0
+PARTS = 2  # communities of the level below that any of an upper level has at least
 Reals = npt.NDArray[np.float64]
 
 
@@ -97,7 +99,7 @@ class Net:
             yield by_part[first : ends[number]], by_edge[edge_first : edge_ends[number]]
 
 
-def leiden(net: Net, resolution: float, seed: int) -> Ints:
+def leiden(net: Net, resolution: float, seed: int = SEED) -> Ints:
     """The group of each node, int32 [nodes], numbered in order of their first nodes; every group is connected."""
     found = np.arange(len(net.inside), dtype=np.int64)
     place = np.empty(len(found), np.int64)
@@ -155,9 +157,7 @@ def detect(graph: EntityGraph, documents: Documents, settings: CommunitiesConfig
     levels: list[dict[str, Any]] = []
     for level in range(settings.levels):
         resolution = settings.resolution / settings.coarser**level
-        groups, count = large_enough(
-            leiden(net, resolution, settings.seed), settings.parts if level else settings.members
-        )
+        groups, count = large_enough(leiden(net, resolution), PARTS if level else settings.members)
         if not count:
             break
         there = of != NONE

@@ -36,6 +36,7 @@ from crmrag_query.documents.documents import (
     write_batches,
 )
 from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Bytes, Ints, Longs, ranges, run_starts
+from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
 from crmrag_query.text import sentence_starts
 
@@ -218,6 +219,16 @@ def _page(setting: Setting, home: Ints, rows: Longs, parents: Ints) -> pa.Table:
     )
 
 
+def described(graph: Graph, whole: Sequence[str]) -> Bools:
+    """bool [n]: nodes whose IRI begins as one of these, and the instances of a class that is one of them."""
+    found = graph.of_classes(
+        [number for number in range(len(graph.class_codes)) if graph.class_iri(number) in whole]
+    )
+    for text in whole:
+        found[slice(*graph.beginning(text))] = True
+    return found
+
+
 PAGE = 8 * BATCH  # documents gathered from the chunks at once
 
 
@@ -235,9 +246,15 @@ class _Page:
 
 
 def write_documents(
-    setting: Setting, chunks: Sequence[Path], out: Path, progress: Progress | None = None
+    setting: Setting,
+    chunks: Sequence[Path],
+    out: Path,
+    progress: Progress | None = None,
+    whole: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Write the artifact from all chunks' folders, in any order and of any number.
+
+    ``whole``: see `SourceConfig.whole`.
 
     The same data gives the same bytes however it was cut into chunks. Memory: arrays, and PAGE documents at a time. Gives
     counts for people; ``absorbed``: satellites by their kind.
@@ -248,6 +265,7 @@ def write_documents(
     category, crowded = graph.category_of_node[parts.entities], satellites.crowded[parts.entities]
     thin = (category & EXEMPT) == 0
     thin &= ~crowded  # a type of 100,000 objects is no part of one of them
+    thin &= ~described(graph, whole)[parts.entities]
     thin &= parts.lengths < rules.thin_characters
     chained = chain(
         parts.lengths, thin, neighbouring(graph.adjacency, satellites, parts.entities, thin), rules

@@ -30,6 +30,11 @@ from crmrag_query.graph_partitions import Aligner, PartitionEdges
 MODELS, LOSSES = ("mlp", "gcn", "sage", "gin"), ("infonce", "bce")
 SCALE = 0.02  # at first: scores differ by at most twice that
 HIGHEST = 100.0  # scale
+BATCH = 512  # questions of a step
+RATE = 0.001
+LOOK = 50  # steps between two looks at questions that are held back
+PATIENCE = 6  # looks that may bring nothing better
+SEED = 0
 RATES = 30.0  # by which scale and bias learn faster than all else: they have far to go
 Floats = npt.NDArray[np.float32]
 Questions = tuple[Floats, sparse.csr_array]
@@ -180,31 +185,31 @@ def one_thread(seed: int) -> Iterator[None]:
 
 def train(
     centroids: Floats, edges: PartitionEdges, training: Questions, held: Questions, settings: AlignmentConfig,
-    encoder: str = "", advance: Callable[[int, int], None] = lambda done, total: None,
+    encoder: str = "", advance: Callable[[int, int], None] = lambda done, total: None, seed: int = SEED,
 ) -> Trained:  # fmt: skip
     """The aligner that did best on the questions ``held`` back, and how it came to be."""
     begun = time.perf_counter()
-    with one_thread(settings.seed):
+    with one_thread(seed):
         model = Alignment(
             tower(settings.model, centroids.shape[1], edges, len(centroids)), centroids, settings.loss
         )
         few = [model.scale, model.bias]
         others = [one for one in model.parameters() if all(one is not slow for slow in few)]
-        rates = [{"params": others}, {"params": few, "lr": settings.rate * RATES}]
-        optimiser = torch.optim.Adam(rates, lr=settings.rate)
+        rates = [{"params": others}, {"params": few, "lr": RATE * RATES}]
+        optimiser = torch.optim.Adam(rates, lr=RATE)
         questions = torch.from_numpy(training[0])
         looks: list[Look] = []
         first = best = _held(model, held)
         kept = {name: value.clone() for name, value in model.state_dict().items()}
         waited = 0
         for step in range(1, settings.steps + 1):
-            chosen = torch.randint(len(questions), (min(settings.batch, len(questions)),))
+            chosen = torch.randint(len(questions), (min(BATCH, len(questions)),))
             model.train()
             loss = model.loss(questions[chosen], _dense(training[1][chosen.numpy()]))
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-            if step % settings.look and step != settings.steps:
+            if step % LOOK and step != settings.steps:
                 continue
             advance(step, settings.steps)
             looks.append(Look(step, float(loss.detach()), _held(model, held)))
@@ -212,7 +217,7 @@ def train(
             if looks[-1].held < best:
                 best, waited = looks[-1].held, 0
                 kept = {name: value.clone() for name, value in model.state_dict().items()}
-            if waited >= settings.patience:
+            if waited >= PATIENCE:
                 break
         model.load_state_dict(kept)
         model.eval()

@@ -25,6 +25,7 @@ Floats = npt.NDArray[np.float32]
 WHOLE = 100  # by which weights are multiplied, their mean being 1: METIS takes whole numbers
 FINER = 2.0  # by which the resolution is raised where Leiden finds one community only
 TRIES = 8
+SEED = 0
 TOGETHER = 4096  # small parts that are compared with all others at once
 
 
@@ -43,8 +44,9 @@ def cut(net: Net, vectors: Floats, settings: GraphPartitionsConfig) -> Ints:
             found[nodes] = number
         if settings.method == "leiden":
             return numbered(found)
-    small = settings if settings.method == "hybrid" else settings.model_copy(update={"least": 2})
-    return numbered(_without_crumbs(net, gathered(numbered(found), vectors, small), vectors, small))
+    least = settings.limit // 2 if settings.method == "hybrid" else 2
+    together = gathered(numbered(found), vectors, least, settings.limit)
+    return numbered(_without_crumbs(net, together, vectors, least))
 
 
 def numbered(parts: npt.NDArray[np.integer]) -> Ints:
@@ -73,17 +75,17 @@ def balanced(net: Net, nodes: Longs | Ints, settings: GraphPartitionsConfig) -> 
     count = settings.num_parts or max(1, round(len(nodes) / settings.target_size))
     count = min(max(count, -(-len(nodes) // settings.limit)), max(1, len(nodes)))
     weights = matrix(net, nodes)
-    return repaired(_metis(weights, count, settings.seed), weights, settings.limit)
+    return repaired(_metis(weights, count), weights, settings.limit)
 
 
-def _metis(weights: sparse.csr_array, count: int, seed: int) -> Longs:
+def _metis(weights: sparse.csr_array, count: int) -> Longs:
     """``count`` parts of nearly equal size by METIS."""
     nodes = weights.shape[0]
     if count == 1 or not weights.nnz:
         return np.arange(nodes) * count // max(1, nodes)
     whole = np.maximum(1, np.rint(weights.data * (WHOLE / weights.data.mean()))).astype(np.int32)
     graph: Any = pymetis.CSRAdjacency(weights.indptr.astype(np.int32), weights.indices.astype(np.int32))
-    options = pymetis.Options(seed=seed)
+    options = pymetis.Options(seed=SEED)
     _, found = pymetis.part_graph(count, graph, eweights=whole, options=options, recursive=False)
     return np.asarray(found, np.int64)
 
@@ -125,7 +127,7 @@ def _split(net: Net, nodes: Longs, settings: GraphPartitionsConfig) -> Sequence[
         return [nodes]
     within = _within(net, nodes)
     for attempt in range(TRIES):
-        groups = leiden(within, FINER**attempt, settings.seed)
+        groups = leiden(within, FINER**attempt)
         if groups.max() > 0:
             break
     else:
@@ -155,15 +157,15 @@ def centroids(parts: npt.NDArray[np.integer], vectors: Floats) -> Floats:
     return unit(of @ vectors)
 
 
-def gathered(parts: Ints, vectors: Floats, settings: GraphPartitionsConfig) -> Ints:
-    """Each small part joined to the part with room to which it is most similar by the cosine of their mean vectors, the
-    largest first; those that find none packed together in the order of their first nodes."""
+def gathered(parts: Ints, vectors: Floats, least: int, limit: int) -> Ints:
+    """Each part below ``least`` joined to the part with room to which it is most similar by the cosine of their mean vectors,
+    the largest first; those that find none packed together in the order of their first nodes."""
     sizes = np.bincount(parts)
     means = centroids(parts, vectors)
-    small = np.flatnonzero(sizes < settings.least)
+    small = np.flatnonzero(sizes < least)
     small = small[np.argsort(-sizes[small], kind="stable")]
-    whole = np.flatnonzero(sizes >= settings.least)
-    room = settings.limit - sizes[whole]
+    whole = np.flatnonzero(sizes >= least)
+    room = limit - sizes[whole]
     into = np.arange(len(sizes), dtype=np.int32)
     left = []
     for first in range(0, len(small), TOGETHER):
@@ -184,15 +186,15 @@ def gathered(parts: Ints, vectors: Floats, settings: GraphPartitionsConfig) -> I
                 filled[place] = (other, free - size)
                 break
         else:
-            filled.append((part, settings.limit - size))
+            filled.append((part, limit - size))
         filled = [one for one in filled if one[1]]
     return numbered(into[parts])
 
 
-def _without_crumbs(net: Net, parts: Ints, vectors: Floats, settings: GraphPartitionsConfig) -> Ints:
+def _without_crumbs(net: Net, parts: Ints, vectors: Floats, least: int) -> Ints:
     """What is still small is united with the most similar part, and both are cut in two halves: all others are full."""
     parts = parts.copy()
-    for small in np.flatnonzero(np.bincount(parts) < settings.least).tolist():
+    for small in np.flatnonzero(np.bincount(parts) < least).tolist():
         means = centroids(parts, vectors)
         if len(means) == 1:
             break
@@ -201,7 +203,7 @@ def _without_crumbs(net: Net, parts: Ints, vectors: Floats, settings: GraphParti
         other = int(cosine.argmax())
         both = np.flatnonzero((parts == small) | (parts == other))
         weights = matrix(net, both)
-        halves = repaired(_metis(weights, 2, settings.seed), weights, -(-len(both) // 2))
+        halves = repaired(_metis(weights, 2), weights, -(-len(both) // 2))
         parts[both] = np.where(halves == 0, small, other)
     return parts
 

@@ -112,6 +112,7 @@ def routers(of: Searched, aligner: Aligner) -> dict[str, Router]:
         **{f"votes of {count} nearest": dense_votes(count) for count in VOTERS},
         f"votes of {SPARSE_VOTERS} by words": sparse_votes,
         "aligner and votes": lambda text, vector: aligned(text, vector) + fused(text, vector),
+        "aligner and votes by words": lambda text, vector: aligned(text, vector) + sparse_votes(text, vector),
         "by chance": lambda text, vector: chance.random(len(partitions)),
     }
 

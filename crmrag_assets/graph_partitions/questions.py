@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crmrag_query.config.build import AlignmentConfig
 from crmrag_query.documents.documents import FR, INCOMING, OUTGOING, TYPE, Documents, open_table
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import BuildError
@@ -28,6 +27,17 @@ SHARES: Final = (0.7, 0.1, 0.2)  # of the entities: to train with, to stop by, t
 STEPS: Final = range(2, 6)  # of a walk across parts; source: the published ones
 NAME = 100  # characters of a name
 PATIENCE = 2000  # walks that may lead nowhere one after the other
+SEED: Final = 0
+TESTED: Final = 1000  # questions of each split but the one to train with, and no more than a tenth of that
+# What is asked: about one thing, the first form the published one; about two that others join; and about what is joined to a
+# thing by relations in the words of the data.
+OF_ONE: Final = ("Find info about {a}", "What is known about {a}?", "Tell me about {a}", "{a}")
+OF_TWO: Final = (
+    "Trace connection from {a} to {b}", "How is {a} connected with {b}?", "What have {a} and {b} to do with each other?"
+)  # fmt: skip
+RELATED: Final = ("Which {kind} {relation} {a}?", "{kind}: {relation} {a}")
+THING: Final = "thing"  # of which the data names no kind
+JOINT: Final = " what "  # between two relations
 SCHEMA: Final = pa.schema(
     [
         ("question", pa.utf8()),
@@ -95,32 +105,33 @@ class Worded:
 
 @dataclass(frozen=True)
 class Maker:
-    """Makes questions from a seed; ``worded`` where relations are told in words, as those of museums are."""
+    """Makes ``count`` questions to train with, and others to test; ``worded`` where relations are told in words, as those of
+    museums are."""
 
     documents: Documents
     partitions: GraphPartitions
     edges: PartitionEdges
-    settings: AlignmentConfig
+    count: int
     worded: Worded | None = None
 
     def make(self) -> pa.Table:
-        """The questions of all splits as a table of SCHEMA: ``questions`` to train with, and ``tested`` of each other split.
+        """The questions of all splits as a table of SCHEMA.
 
         Half of each are about one part, half about several; fewer where the graph has too little to ask about. BuildError
         where it has nothing.
         """
-        chance = np.random.default_rng(self.settings.seed)
+        chance = np.random.default_rng(SEED)
         group = chance.choice(len(SHARES), self.documents.count, p=SHARES)
         if len(np.unique(group)) < len(SHARES):  # of a handful of documents
             first = group[: len(SHARES)]
             first[:] = np.arange(len(first))
-        told: set[str] = set()
+        told, tested = set[str](), min(TESTED, max(1, self.count // 10))
         rows: list[tuple[str, str, str, tuple[int, ...], tuple[int, ...]]] = []
         for split, number, count in (
-            (TRAIN, 0, self.settings.questions),
-            (VALIDATION, 1, self.settings.tested),
-            (SEEN, 0, self.settings.tested),
-            (UNSEEN, 2, self.settings.tested),
+            (TRAIN, 0, self.count),
+            (VALIDATION, 1, tested),
+            (SEEN, 0, tested),
+            (UNSEEN, 2, tested),
         ):
             among = group == number
             kinds = ((INSIDE, count - count // 2, self._inside), (ACROSS, count // 2, self._across))
@@ -150,7 +161,7 @@ class Maker:
         while len(chosen):
             one = _any(chosen, chance)
             if self.worded is None or chance.random() < 0.5:
-                text = self._form(self.settings.wording.inside, chance, a=self._name(one))
+                text = self._form(OF_ONE, chance, a=self._name(one))
                 yield Question(text, INSIDE, (one,), (int(part[one]),))
                 continue
             walk = self._walk(one, 1, chance)
@@ -186,7 +197,7 @@ class Maker:
                 yield None
                 continue
             a, b = (_any(own, chance) for own in members)
-            text = self._form(self.settings.wording.across, chance, a=self._name(a), b=self._name(b))
+            text = self._form(OF_TWO, chance, a=self._name(a), b=self._name(b))
             yield Question(text, ACROSS, (a, b), tuple(sorted(set(parts))))
 
     def _walk(
@@ -212,10 +223,9 @@ class Maker:
         """Asks for the first thing of a walk, by its kind and the steps to the last, which alone is named."""
         (first, *between, last), words = walk
         assert self.worded is not None
-        wording = self.settings.wording
-        steps = wording.joint.join(word[:1].lower() + word[1:] for word in words)
-        kind = self.worded.kind[first] or wording.thing
-        text = self._form(wording.related, chance, kind=kind, relation=steps, a=self._name(last))
+        steps = JOINT.join(word[:1].lower() + word[1:] for word in words)
+        kind = self.worded.kind[first] or THING
+        text = self._form(RELATED, chance, kind=kind, relation=steps, a=self._name(last))
         parts = self.partitions.part[[first, *between, last]]
         return Question(
             text, ACROSS if len(words) > 1 else INSIDE, (last, first), tuple(sorted(set(parts.tolist())))

@@ -10,8 +10,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from crmrag_assets.communities.detect import Net, leiden, modularity
-from crmrag_assets.graph_partitions.cut import centroids, numbered
-from crmrag_query.config.build import GraphPartitionsConfig
+from crmrag_assets.graph_partitions.cut import SEED, centroids, numbered
 from crmrag_query.graph.arrays import Ints, Longs
 
 ISLAND = 10  # documents below which a part is an island
@@ -81,13 +80,10 @@ def pieces(net: Net, part: Ints) -> Longs:
     return np.bincount(part[first], minlength=int(part.max(initial=-1)) + 1)
 
 
-def controls(net: Net, part: Ints, vectors: Floats, settings: GraphPartitionsConfig) -> dict[str, Ints]:
+def controls(net: Net, part: Ints, vectors: Floats) -> dict[str, Ints]:
     """Other cuts to see this one beside: Leiden without a limit, the same sizes by chance, and by vectors alone (k-means)."""
-    chance = np.random.default_rng(settings.seed)
-    found = {
-        "Leiden, without a limit": leiden(net, 1.0, settings.seed),
-        "by chance": chance.permutation(part),
-    }
+    chance = np.random.default_rng(SEED)
+    found = {"Leiden, without a limit": leiden(net, 1.0), "by chance": chance.permutation(part)}
     count = int(part.max(initial=-1)) + 1
     if len(part) * count <= MOST_PAIRS:
         found["k-means"] = _k_means(part, vectors)

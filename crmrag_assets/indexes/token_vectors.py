@@ -56,13 +56,14 @@ def write_token_vectors(
     before each. The counts: documents, tokens, bytes, and the share of the squared length that the dimensions keep."""
     weight = weights([encoder.token_ids(text, prefix) for text in texts], encoder.vocabulary)
     spread = np.unique(np.linspace(0, len(texts) - 1, min(SAMPLE, len(texts))).astype(int)).tolist()
-    sample = [encoder.tokens(texts[number], prefix).vectors for number in spread]
+    known = {number: encoder.tokens(texts[number], prefix) for number in spread}
+    sample = [tokens.vectors for tokens in known.values()]
     width = sample[0].shape[1] if sample else dimension
     seen = np.concatenate([np.empty((0, width), np.float32), *sample])
     projection = projection_of(seen, dimension)
     rows, counts = [np.empty((0, projection.shape[1]), np.int8)], [0]
     for done, text in enumerate(texts, 1):
-        tokens = encoder.tokens(text, prefix)
+        tokens = known.pop(done - 1, None) or encoder.tokens(text, prefix)
         chosen = telling(tokens.ids, weight, most)
         rows.append(code(project(tokens.vectors[chosen], projection)))
         counts.append(len(chosen))

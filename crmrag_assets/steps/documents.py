@@ -66,13 +66,22 @@ def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats
     }
 
 
+def whole_of(context: BuildContext) -> tuple[str, ...]:
+    return tuple(text for source in context.config.sources for text in source.config.whole())
+
+
+def documents_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    whole = whole_of(context)
+    return contents(context, "graph", "fr_documents") | ({"whole": " ".join(whole)} if whole else {})
+
+
 def write_all(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """The documents after satellites are folded in and thin documents are chained: what is embedded and shown.
 
     Read by `embeddings` and `bm25_index`, and at question time for the context of an answer.
     """
     parts = [context.folder("fr_documents", key) for key in chunks_of(context)]
-    counts = write_documents(setting_of(context), parts, folder, context.progress)
+    counts = write_documents(setting_of(context), parts, folder, context.progress, whole_of(context))
     absorbed = [[kind, count] for kind, count in counts.pop("absorbed").items()]
     return counts | {"histograms": {"absorbed_satellites": absorbed}}
 
@@ -104,7 +113,8 @@ FR_DOCUMENTS = Step(
     "fr_documents", 3, write_chunk, needs=("graph",), parts=PARTS, inputs=chunk_inputs, chunked=True, apart=always
 )  # fmt: skip
 DOCUMENTS = Step(
-    "documents", 2, write_all, needs=("graph", "fr_documents"), parts=(*PARTS, "chaining"), apart=always
-)
+    "documents", 2, write_all, needs=("graph", "fr_documents"), parts=(*PARTS, "chaining"), apart=always,
+    inputs=documents_inputs,
+)  # fmt: skip
 ENTITY_DOCUMENTS = Step("entity_documents", 1, write_files, needs=("documents",), inputs=markdown_inputs)
 STEPS = (FR_DOCUMENTS, DOCUMENTS, ENTITY_DOCUMENTS)

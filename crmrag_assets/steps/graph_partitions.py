@@ -69,7 +69,7 @@ def write_graph_partitions(context: BuildContext, folder: Path, chunk: str | Non
     vectors.
     """
     from crmrag_assets.graph_partitions.cut import centroids, cut  # loads igraph and METIS
-    from crmrag_assets.graph_partitions.report import Quality, controls, penalties
+    from crmrag_assets.graph_partitions.report import Quality, coherence, controls, penalties
 
     settings, documents, net = context.method.graph_partitions, documents_of(context), net_of(context)
     vectors = dense_of(context).vectors(np.arange(documents.count, dtype=np.int32))
@@ -81,7 +81,7 @@ def write_graph_partitions(context: BuildContext, folder: Path, chunk: str | Non
     own = Quality.of(settings.method, net, part, vectors, settings.limit)
     others = [
         Quality.of(name, net, other, vectors, settings.limit)
-        for name, other in controls(net, part, vectors, settings).items()
+        for name, other in controls(net, part, vectors).items()
     ]
     hubs = [
         {
@@ -94,7 +94,10 @@ def write_graph_partitions(context: BuildContext, folder: Path, chunk: str | Non
     ]
     counts = {name: value for name, value in own.row().items() if name != "cut_by"}
     samples = {"cuts": [one.row() for one in (own, *others)], "hubs": hubs}
-    return {**counts, "hubs": int((penalty > 0).sum()), "samples": samples}
+    tenths = np.bincount((coherence(part, vectors) * 10).astype(int).clip(0, 9), minlength=10).tolist()
+    bars = [[f"{tenth / 10:.1f}–{(tenth + 1) / 10:.1f}", count] for tenth, count in enumerate(tenths)]
+    histograms = {"coherence_of_parts": bars}
+    return {**counts, "hubs": int((penalty > 0).sum()), "samples": samples, "histograms": histograms}
 
 
 def write_partition_edges(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
@@ -140,9 +143,8 @@ def write_training_questions(context: BuildContext, folder: Path, chunk: str | N
     worded = (
         Worded.of(documents, EntityGraph.open(context.folder("entity_graph"))) if context.config.crm else None
     )
-    table = Maker(
-        documents, partitions_of(context), edges_of(context), context.method.alignment, worded
-    ).make()
+    count = context.method.alignment.questions
+    table = Maker(documents, partitions_of(context), edges_of(context), count, worded).make()
     pq.write_table(table, folder / QUESTIONS, compression="zstd")
     texts = table.column("question").to_pylist()
     np.save(folder / VECTORS, encoded(context, texts))
@@ -258,16 +260,16 @@ def searched_of(context: BuildContext) -> Searched:
 
 
 def tested(context: BuildContext) -> tuple[list[dict[str, Any]], Floats]:
-    """The questions by which aligners are measured, and their vectors: of each split as many as are ``tested``."""
+    """The questions by which aligners are measured, and their vectors: of those trained with as many as of the others."""
+    from crmrag_assets.graph_partitions.questions import SEEN, TESTED, TRAIN, UNSEEN
+
     questions, vectors = prepared(context)
-    chosen = [
-        number
-        for split in ("train", "seen", "unseen")
-        for number in _spread(
-            [number for number, one in enumerate(questions) if one["split"] == split],
-            context.method.alignment.tested,
-        )
-    ]
+    splits = {
+        split: [number for number, one in enumerate(questions) if one["split"] == split]
+        for split in (TRAIN, SEEN, UNSEEN)
+    }
+    most = min(TESTED, max(len(splits[SEEN]), len(splits[UNSEEN])))
+    chosen = [number for numbers in splits.values() for number in _spread(numbers, most)]
     return [questions[number] for number in chosen], vectors[chosen]
 
 
@@ -312,7 +314,7 @@ PARTITION_EDGES = Step(
 TRAINING_QUESTIONS = Step(
     "training_questions", 1, write_training_questions, inputs=questions_inputs,
     needs=("graph", "documents", "entity_graph", "graph_partitions", "partition_edges", "encoder"),
-    parts=("alignment.questions", "alignment.tested", "alignment.seed", "alignment.wording"), wanted=aligner_wanted,
+    parts=("alignment.questions",), wanted=aligner_wanted,
 )  # fmt: skip
 ALIGNMENT_MODEL = Step(
     "alignment_model", 1, write_alignment_model, needs=("graph_partitions", "partition_edges", "training_questions"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -56,6 +56,7 @@ from crmrag_query.answers.records import (
     remarks_of,
 )
 from crmrag_query.answers.sources import SourceList
+from crmrag_query.answers.steps import stepped
 from crmrag_query.answers.subject import (
     REASONS,
     AskedFacts,
@@ -87,7 +88,7 @@ from crmrag_query.context.paths import paths_of
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import category_name, type_nodes
-from crmrag_query.errors import MissingExtraError, ModelError
+from crmrag_query.errors import MissingExtraError, ModelError, QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES
@@ -184,12 +185,11 @@ def with_focus(release: Release, state: ConversationState) -> ConversationState:
             asked = facts_of(release, understand(release, turn.question))
             nodes = list(asked.nodes) if asked is not None and asked.asked and not asked.unknown else []
         focus = focused(release, nodes, analysis.reading.language)
-        if (
-            not focus and known
-        ):  # what its pronoun means is still spoken of: "Who was X?", "Which church did he build?"
-            before = replace(state, turns=tuple(known))
-            follow_up = understand(release, turn.question, before).follow_up
-            focus, turn = follow_up.focus, replace(turn, resolved=follow_up.resolved)
+        # what its pronoun means is still spoken of: "Who was X?", "Which church did he build?"
+        if not focus and known and any(map(str.isalnum, turn.question)):
+            with suppress(QuestionError):  # what cannot be asked says nothing
+                follow_up = understand(release, turn.question, replace(state, turns=tuple(known))).follow_up
+                focus, turn = follow_up.focus, replace(turn, resolved=follow_up.resolved)
         known.append(replace(turn, focus=focus))
     return replace(state, turns=(*state.turns[:-HISTORY], *known))
 
@@ -255,6 +255,9 @@ def compose(
     the context fits; ``gathered``: what a model gathered itself, which is then all that the answer rests on.
     """
     clock, method, mode = Clock(), release.method, mode or default_mode(release)
+    if mode.model == "steps" and mode.has(WALKER) and model is not None:
+        with clock("steps"):
+            understood = stepped(release, understood, mode, model)
     found = search(release, understood, mode)
     chosen = found.chosen if known is None else _beside(release, known, found.chosen)
     chosen = chosen[: most_documents(method.context, model)]
@@ -702,23 +705,58 @@ class Turn:
             return self._checked(refused, cited, refused=not says_no)
         if (told := self._of_found(cited)) is not None:
             return told
+        lost = lost_words(release, parsed, prepared.analysis, prepared.ranked)
+        # What is left of "how many people did it save?" without its verb is another number.
+        if lost and parsed.plan is not None and parsed.plan.compute.kind == "count":
+            quoted = ", ".join(f"“{word}”" for word in lost)
+            text = release.method.sets.words(language).unknown.replace("{first}", quoted)
+            return self._checked(text, cited, refused=not self._offers)
         extracted = self._extracted(cited)
         unnamed = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
         if extracted.refused and unnamed and not cited_numbers(extracted.text):
             return self._checked(unnamed, cited, refused=not says_no, notes=extracted.notes)
-        text, lost = extracted.text, lost_words(release, parsed, prepared.analysis, prepared.ranked)
+        text, perhaps = extracted.text, self._likeliest(cited)
+        if perhaps:
+            bare = extracted.refused and not cited_numbers(text)
+            text = perhaps if bare else f"{text}\n{perhaps}"
         # said of the set that stands beside it as well
-        if lost and isinstance(exact, Exact) and not extracted.refused:
+        elif lost and isinstance(exact, Exact) and not extracted.refused:
             quoted = ", ".join(f"“{word}”" for word in lost)
             text += "\n" + release.method.sets.words(language).unknown.replace("{first}", quoted)
-        # Where a reading has a set, though it is not sure, the data may well tell; not by a set of all that there is.
-        offered = (
+        return self._checked(
+            text, cited, extracted.refused and not (self._offers or perhaps), extracted.notes
+        )
+
+    @property
+    def _offers(self) -> bool:
+        """Whether a reading has a set, though it is not sure, so that the data may well tell; not by all that there is."""
+        exact = self.exact
+        return (
             isinstance(exact, Exact)
             and exact.set.size > 0
             and bool(exact.plan.where or exact.plan.target.types)
-            and prepared.analysis.form is not Form.SPECIFIC
+            and self.prepared.analysis.form is not Form.SPECIFIC
         )
-        return self._checked(text, cited, extracted.refused and not offered, extracted.notes)
+
+    @property
+    def _is_likely(self) -> bool:
+        """Whether the best reading, though not sure, is likely what is meant, and has a set; not that of all there is."""
+        exact = self.exact
+        if not isinstance(exact, Exact) or not exact.parsed.likely:
+            return False
+        return exact.set.size > 0 and bool(exact.plan.where or exact.plan.target.types)
+
+    def _likeliest(self, cited: SourceList) -> str:
+        """The set of a likely reading, told as what may be meant; "" where there is none, and where what is cited has all of
+        it. A yes that is not sure is none."""
+        exact = self.exact
+        if not isinstance(exact, Exact) or not self._is_likely or exact.set.kind == "ask":
+            return ""
+        nodes = (self.release[Graph].node(one.iri) for one in exact.set.members)
+        if exact.set.kind == "list" and all(node is not None and cited.has(node) for node in nodes):
+            return ""
+        words = self.release.method.sets.words(exact.set.language)
+        return words.perhaps.replace("{what}", told_set(self.release, exact, cited))
 
     def _of_lines(self, cited: SourceList) -> Written:
         """What the lines say that were found, and nothing else."""
@@ -776,7 +814,7 @@ class Turn:
             text = portrait(release, asked.nodes, language, cited)
             text = f"{text} {words.unknown.replace('{first}', quoted)}"
             return self._checked(text, cited, refused=False)
-        if any(holds_all(line, asked.unknown) for line in self.prepared.ranked[:NEAR]):
+        if self._is_likely or any(holds_all(line, asked.unknown) for line in self.prepared.ranked[:NEAR]):
             return None
         refusal = words.not_told.replace("{words}", quoted)
         text = f"{refusal}\n{recorded(release, asked.nodes, language, cited)}"

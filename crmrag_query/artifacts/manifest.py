@@ -6,11 +6,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -225,24 +226,33 @@ def open_ipc(path: Path, schema: pa.Schema) -> ipc.RecordBatchFileReader:
     return reader
 
 
-def check_arrays(
+def open_arrays(
     folder: Path,
-    arrays: Mapping[str, npt.NDArray[np.generic]],
     kinds: Mapping[str, str],
-    ranges: Mapping[str, str],
-) -> None:
-    """Raise ReleaseError unless each array is a row of its type, and each of ``ranges`` divides the whole of another.
+    ends: Mapping[str, str],
+    matrices: Mapping[str, str] = MappingProxyType({}),
+    alike: Sequence[Sequence[str]] = (),
+) -> dict[str, Any]:
+    """Memory-map the arrays of ``kinds``, rows of numbers (array -> NumPy type), and those of ``matrices``.
 
-    ``kinds``: array -> NumPy type; ``ranges``: array of ends -> array that it divides. Looks at no values but first and last
-    ones; that ends never descend is seen when a release is opened first, see ``intact``; `crmrag verify` looks at all.
+    ``ends``: array of ends -> array whose rows it divides; ``alike``: arrays that are of as many things, an array of ends
+    being of those that it divides into. ReleaseError unless all is so. It looks at no values but first and last ends; that
+    ends never descend is seen when a release is opened first, see ``intact``; `crmrag verify` looks at all.
     """
+    arrays: dict[str, Any] = {name: open_array(folder, name) for name in (*kinds, *matrices)}
     for name, array in arrays.items():
-        if array.ndim != 1 or array.dtype != kinds[name]:
-            raise ReleaseError(f"{folder / name}.npy is no row of {kinds[name]} numbers.", rebuild(folder))
-    for name, divided in ranges.items():
-        ends = arrays[name]
-        if not len(ends) or ends[0] != 0 or ends[-1] != len(arrays[divided]):
+        shape, kind = ("row", kinds[name]) if name in kinds else ("matrix", matrices[name])
+        if array.ndim != 1 + (name in matrices) or array.dtype != kind:
+            raise ReleaseError(f"{folder / name}.npy is no {shape} of {kind} numbers.", rebuild(folder))
+    for name, divided in ends.items():
+        row = arrays[name]
+        if not len(row) or row[0] != 0 or row[-1] != len(arrays[divided]):
             raise ReleaseError(f"{folder / name}.npy does not fit {divided}.npy.", rebuild(folder))
+    for names in alike:
+        if len({len(arrays[name]) - (name in ends) for name in names}) > 1:
+            files = ", ".join(f"{name}.npy" for name in names)
+            raise ReleaseError(f"{files} in {folder} do not fit.", rebuild(folder))
+    return arrays
 
 
 def save_arrays(folder: Path, of: object, kinds: Mapping[str, str]) -> None:

@@ -504,7 +504,7 @@ class ModeInfo:
     ``channels``: how documents are found; ``plans``: whether the question is read as a plan ``first``, ``only`` or ``never``;
     ``lacks``: what the release must have for it and has not, and how to ``build`` it; none where it can be asked so.
     ``model``: what a language model does in it besides writing: ``queries``, ``tools`` (it cannot be asked without one that
-    calls tools), ``themes``, "" for nothing. ``expansion``: what is done with what was found.
+    calls tools), ``themes``, ``steps``, "" for nothing. ``expansion``: what is done with what was found.
     """
 
     name: str

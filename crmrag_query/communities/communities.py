@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.artifacts.manifest import check_arrays, open_array, open_meta, rebuild, save_arrays
+from crmrag_query.artifacts.manifest import open_arrays, open_meta, rebuild, save_arrays
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints, Longs
@@ -56,16 +56,10 @@ class Communities:
     def open(cls, folder: Path) -> Communities:
         """Memory-map what lies in ``folder``; raises ReleaseError when it is missing, damaged or of another version."""
         meta = open_meta(folder / META, "table of communities")
-        arrays: dict[str, Any] = {name: open_array(folder, name) for name in ARRAYS}
-        check_arrays(folder, arrays, ARRAYS, {"member_ptr": "member"})
-        count = len(arrays["id"])
-        lengths = {len(arrays[name]) for name in ("level", "parent", "weight", "rank")}
-        if (
-            lengths != {count}
-            or len(arrays["member_ptr"]) != count + 1
-            or not isinstance(meta.get("levels"), list)
-        ):
-            raise ReleaseError(f"The arrays of the communities in {folder} do not fit.", rebuild(folder))
+        alike = [("id", "level", "parent", "weight", "rank", "member_ptr")]
+        arrays = open_arrays(folder, ARRAYS, {"member_ptr": "member"}, alike=alike)
+        if not isinstance(meta.get("levels"), list):
+            raise ReleaseError(f"{folder / META} tells of no levels.", rebuild(folder))
         return cls(**arrays, levels=tuple(meta["levels"]))
 
     def save(self, folder: Path) -> None:

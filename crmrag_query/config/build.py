@@ -168,76 +168,38 @@ class Aggregation(Record):
 
 class CommunitiesConfig(Record):
     """How communities are found: the finest with `resolution`, those of each further level, `levels` at most, with that of
-    the one below divided by `coarser`. One has at least so many `members`, on upper levels at least so many `parts`."""
+    the one below divided by `coarser`. One of the finest has at least so many `members`."""
 
     resolution: Positive
     coarser: Positive
     levels: Count
     members: Count
-    parts: Count
-    seed: int
     told: Count
 
 
 class GraphPartitionsConfig(Record):
     """How the entity graph is cut: by `method`, into parts of about `target_size` documents, or into `num_parts` where that
-    is not 0, and of `limit` at most; what has fewer than `least` is gathered, but for `leiden`."""
+    is not 0, and of `limit` at most; what has fewer than half of that is gathered, but for `leiden`."""
 
     method: Literal["leiden", "metis", "hybrid"]
     target_size: Count
     num_parts: Annotated[int, Field(ge=0)]
     limit: Count
-    least: Count
-    seed: int
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
-        if self.target_size > self.limit or 2 * self.least > self.limit:
-            raise ValueError("`target_size` may not be above `limit`, nor `least` above half of it")
-        return self
-
-
-class QuestionWording(Record):
-    """How questions to train with are worded: about one thing `{a}` (`inside`), about two that are joined by others
-    (`across`), and, where the data words relations, about what is joined to it by them (`related`): a `{kind}`, else `thing`;
-    `joint` stands between two steps."""
-
-    inside: Annotated[tuple[str, ...], Field(min_length=1)]
-    across: Annotated[tuple[str, ...], Field(min_length=1)]
-    related: Annotated[tuple[str, ...], Field(min_length=1)]
-    thing: str
-    joint: str
-
-    @model_validator(mode="after")
-    def _filled(self) -> Self:
-        places = {"inside": ("a",), "across": ("a", "b"), "related": ("kind", "relation", "a")}
-        for name, known in places.items():
-            for form in getattr(self, name):
-                try:
-                    filled = form.format(**{place: f"<{place}>" for place in known})
-                except (LookupError, ValueError, AttributeError):
-                    filled = ""
-                if not all(f"<{place}>" in filled for place in known):
-                    wanted = " and ".join(f"{{{place}}}" for place in known)
-                    raise ValueError(f"`{name}` has {form!r}, which does not have {wanted}, and these alone")
+        if self.target_size > self.limit:
+            raise ValueError("`target_size` may not be above `limit`")
         return self
 
 
 class AlignmentConfig(Record):
-    """How the aligner is trained: `model` by `loss` for `steps` of `batch` questions at most, and no longer than `patience`
-    looks, one each `look` steps, bring nothing better. `questions`: made to train with; `tested`: to look how good it is."""
+    """How the aligner is trained: `model` by `loss` for `steps` at most, on so many `questions` that are made."""
 
     model: Literal["mlp", "gcn", "sage", "gin"]
     loss: Literal["infonce", "bce"]
     questions: Count
-    tested: Count
     steps: Count
-    batch: Count
-    rate: Positive
-    look: Count
-    patience: Count
-    seed: int
-    wording: QuestionWording
 
 
 class Dense(Record):

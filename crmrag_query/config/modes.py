@@ -94,7 +94,8 @@ class Mode(Record):
     `needs`: artifacts of a release beyond those that its channels and expansion need; `limited`: whether the `limits` say how
     much is found, else the form of the question does; `model`: what a language model does in it besides writing: `queries`
     (SPARQL, where a question becomes no plan), `tools` (it calls tools, within `bounds`), `themes` (a partial answer from
-    each theme that was found, then the whole); `walk`: how its channel `walker` goes.
+    each theme that was found, then the whole), `steps` (it chooses which neighbours a walk by steps goes on from); `walk`:
+    how its channel `walker` goes.
     """
 
     # Set by `load_modes`: in the file the name is the key, and the limits are those of all modes.
@@ -106,7 +107,7 @@ class Mode(Record):
     plans: Literal["first", "only", "never"]
     thresholds: dict[str, float] = Field(default_factory=dict)
     needs: tuple[str, ...] = ()
-    model: Literal["", "queries", "tools", "themes"] = ""
+    model: Literal["", "queries", "tools", "themes", "steps"] = ""
     bounds: Bounds = Bounds()
     limited: bool = False
     walk: Walk = Walk()

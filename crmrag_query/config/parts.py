@@ -98,6 +98,7 @@ class PromptsPart(Record):
     sparql: str = ""
     agent: str = ""
     map: str = ""
+    walk: str = ""
     judge: str = ""
     community: str = ""
     recorded: str = ""

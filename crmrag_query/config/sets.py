@@ -128,6 +128,7 @@ class SetWords(Record):
     unknown: str
     absent: str
     not_told: str
+    perhaps: str = "This may be what is meant. {what}"
     meant: str
     nowhere: str
     taught: str = "Read as {who} taught it on {when}."

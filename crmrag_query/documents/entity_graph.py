@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.artifacts.manifest import check_arrays, open_array, open_meta, rebuild, save_arrays
+from crmrag_query.artifacts.manifest import open_arrays, open_meta, save_arrays
 from crmrag_query.artifacts.release import Release
-from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints, Longs
 
 SCHEMA_VERSION: Final = 1
@@ -45,13 +44,7 @@ class EntityGraph:
     def open(cls, folder: Path) -> EntityGraph:
         """Memory-map the graph in ``folder``; raises ReleaseError when it is missing, damaged or of another version."""
         open_meta(folder / META, "entity graph")
-        arrays = {name: open_array(folder, name) for name in ARRAYS}
-        check_arrays(folder, arrays, ARRAYS, {"ptr": "neighbour"})
-        if len(arrays["weight"]) != len(arrays["neighbour"]):
-            raise ReleaseError(f"The arrays of the entity graph in {folder} do not fit.", rebuild(folder))
-        return cls(
-            cast(Longs, arrays["ptr"]), cast(Ints, arrays["neighbour"]), cast(Weights, arrays["weight"])
-        )
+        return cls(**open_arrays(folder, ARRAYS, {"ptr": "neighbour"}, alike=[("neighbour", "weight")]))
 
     def save(self, folder: Path) -> None:
         save_arrays(folder, self, ARRAYS)

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.artifacts.manifest import check_arrays, open_array, open_meta, rebuild, save_arrays
+from crmrag_query.artifacts.manifest import open_arrays, open_meta, rebuild, save_arrays
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError, ReleaseError
 from crmrag_query.graph.arrays import FLAG_LABELLED, Bytes, Ints, Longs, places_in, run_starts
@@ -80,8 +78,7 @@ class Kinds:
         relations = meta.get("relations")
         if not isinstance(relations, list) or not all(isinstance(id, str) for id in relations):
             raise ReleaseError(f"{folder / META} names no relations.", rebuild(folder))
-        arrays: dict[str, npt.NDArray[Any]] = {name: open_array(folder, name) for name in ARRAYS}
-        check_arrays(folder, arrays, ARRAYS, DIVIDES)
+        arrays = open_arrays(folder, ARRAYS, DIVIDES)
         kinds, steps = len(arrays["category"]), len(arrays["step_property"])
         lengths = {
             "node": graph.nodes, "class_ptr": kinds + 1, "size": kinds, "labelled": kinds,

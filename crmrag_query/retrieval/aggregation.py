@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.artifacts.manifest import check_arrays, open_array, open_meta, rebuild
+from crmrag_query.artifacts.manifest import open_array, open_arrays, open_meta, rebuild
 from crmrag_query.artifacts.release import Release
 from crmrag_query.dates import Interval
 from crmrag_query.errors import ReleaseError
@@ -147,12 +147,11 @@ class DateIndex:
             relationships = tuple(meta["relationships"])
         except (KeyError, TypeError) as error:
             raise ReleaseError(f"No date index in {folder}: {error}.", rebuild(folder)) from error
-        arrays = {name: open_array(folder, name) for name in (*COLUMNS, "ptr")}
-        check_arrays(folder, arrays, dict.fromkeys(COLUMNS, "int32") | {"ptr": "int64"}, {"ptr": "entity"})
-        entity, begin, end = (cast(Ints, arrays[name]) for name in COLUMNS)
-        if not len(entity) == len(begin) == len(end) or len(arrays["ptr"]) != len(relationships) + 1:
+        kinds = dict.fromkeys(COLUMNS, "int32") | {"ptr": "int64"}
+        arrays = open_arrays(folder, kinds, {"ptr": "entity"}, alike=[COLUMNS])
+        if len(arrays["ptr"]) != len(relationships) + 1:
             raise ReleaseError(f"The arrays of the date index in {folder} do not fit.", rebuild(folder))
-        return cls(relationships, cast(Longs, arrays["ptr"]), entity, begin, end)
+        return cls(relationships, **arrays)
 
     def within(self, relationships: Iterable[str], period: Interval) -> tuple[Ints, Ints]:
         """Entities dated by one of ``relationships`` (ids; unknown ones have none), each once and ascending.

@@ -14,10 +14,10 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -365,6 +365,7 @@ MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"
 INPUTS = ("input_ids", "attention_mask")
 VECTOR_OF_TEXT, VECTORS_OF_TOKENS = "sentence_embedding", "token_embeddings"  # what a model gives
+RUNS = 4  # that are kept
 THREADS = 2  # of one session; a question is too short for more
 LARGEST = 1 << 16  # dimensions, and tokens of a text: several times what any model has
 ASKED = 1000  # questions whose vectors are kept; source: the published caches
@@ -543,10 +544,16 @@ def _open(folder: Path, settings: EncoderSettings) -> TextEncoder:
 
 @dataclass(frozen=True)
 class OnnxEncoder:
-    """A model exported to ONNX, pooling and normalisation inside; each text is run alone, never padded."""
+    """A model exported to ONNX, pooling and normalisation inside; each text is run alone, never padded.
+
+    The vectors of the latest texts and of their tokens are kept: who asks for the one of a question asks for the others.
+    """
 
     session: Any
     tokenizer: Any
+    _ran: Kept[bytes, dict[str, Floats]] = field(
+        default_factory=lambda: Kept(RUNS), init=False, compare=False, repr=False
+    )
 
     @classmethod
     def open(cls, folder: Path, tokens: int) -> OnnxEncoder:
@@ -576,10 +583,20 @@ class OnnxEncoder:
             rows.append(self._run(VECTOR_OF_TEXT, encoding.ids))
         return unit(np.vstack(rows)) if rows else np.zeros((0, 0), np.float32)
 
+    @cached_property
+    def _outputs(self) -> tuple[str, ...]:
+        """Those that are known of it: vectors of tokens may lack."""
+        there = [one.name for one in self.session.get_outputs()]
+        return (VECTOR_OF_TEXT, *([VECTORS_OF_TOKENS] if VECTORS_OF_TOKENS in there else ()))
+
     def _run(self, output: str, ids: Sequence[int]) -> Floats:
         row = np.array([ids], np.int64)
-        (found,) = self.session.run([output], dict(zip(INPUTS, (row, np.ones_like(row)), strict=True)))
-        return cast(Floats, found)
+
+        def run() -> dict[str, Floats]:
+            given = dict(zip(INPUTS, (row, np.ones_like(row)), strict=True))
+            return dict(zip(self._outputs, self.session.run(self._outputs, given), strict=True))
+
+        return self._ran.get(row.tobytes(), run)[output]
 
     @property
     def vocabulary(self) -> int:
@@ -592,7 +609,7 @@ class OnnxEncoder:
     def tokens(self, text: str, prefix: str = "") -> Tokens:
         """Raises ModelError for a model that was exported without this output."""
         encoding, own = self._own(text, prefix)
-        if VECTORS_OF_TOKENS not in (one.name for one in self.session.get_outputs()):
+        if VECTORS_OF_TOKENS not in self._outputs:
             raise ModelError("The encoder gives no vectors of single tokens.", "Build the data set again.")
         return Tokens(
             np.array(encoding.ids, np.int32)[own], unit(self._run(VECTORS_OF_TOKENS, encoding.ids)[0][own])

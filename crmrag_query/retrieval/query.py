@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,8 @@ class Query:
     ``text`` is what is searched for; ``vector`` float32 [dimension], its encoding, made once; ``targets`` and ``contexts``
     masks of categories; ``cues`` labels of relationships and codes of properties that its words ask for; ``within``: the
     documents that it is asked of, bool [documents], None for all; ``levels``: of themes that are searched, None for all;
-    ``walk``: how the walker goes.
+    ``walk``: how the walker goes; ``chooser``: who chooses its steps, of documents nearest first and how many at most; None
+    for what is nearest.
     """
 
     text: str
@@ -41,6 +42,7 @@ class Query:
     within: Mask | None = None
     levels: int | None = None
     walk: Walk = WALK
+    chooser: Callable[[Sequence[int], int], Sequence[int]] | None = None
 
     @classmethod
     def of(

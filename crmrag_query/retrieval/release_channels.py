@@ -381,9 +381,10 @@ def personalised_pagerank(
     out = np.asarray(edges.sum(axis=1)).ravel()
     stuck = out == 0
     step = sparse.diags_array(np.divide(1.0, out, out=np.zeros(n), where=~stuck)) @ edges
+    into = sparse.csr_array(step.T)  # turned once, not in each round
     rank = restart.copy()
     for _ in range(iterations):
-        moved = damping * (rank @ step + rank[stuck].sum() * restart) + (1 - damping) * restart
+        moved = damping * (into @ rank + rank[stuck].sum() * restart) + (1 - damping) * restart
         if np.abs(moved - rank).sum() < n * tolerance:
             return np.asarray(moved)
         rank = moved

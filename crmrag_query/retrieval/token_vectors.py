@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.artifacts.manifest import check_arrays, open_array, open_meta, rebuild, save_arrays
+from crmrag_query.artifacts.manifest import open_arrays, open_meta, rebuild, save_arrays
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints, Longs, spread
@@ -65,21 +65,10 @@ class TokenVectors:
     def open(cls, folder: Path) -> TokenVectors:
         """Memory-map the vectors in ``folder``; raises ReleaseError when they are missing, damaged or of another version."""
         open_meta(folder / META, "index of token vectors")
-        rows = {name: open_array(folder, name) for name in ARRAYS}
-        matrices = {name: open_array(folder, name) for name in MATRICES}
-        check_arrays(folder, rows, ARRAYS, {})
-        for name, kind in MATRICES.items():
-            if matrices[name].ndim != 2 or matrices[name].dtype != kind:
-                raise ReleaseError(f"{folder / name}.npy is no matrix of {kind} numbers.", rebuild(folder))
-        ptr, codes, projection = rows["ptr"], matrices["codes"], matrices["projection"]
-        if not len(ptr) or ptr[0] != 0 or ptr[-1] != len(codes) or codes.shape[1] != projection.shape[1]:
+        arrays = open_arrays(folder, ARRAYS, {"ptr": "codes"}, MATRICES)
+        if arrays["codes"].shape[1] != arrays["projection"].shape[1]:
             raise ReleaseError(f"The token vectors in {folder} do not fit.", rebuild(folder))
-        return cls(
-            cast(Longs, ptr),
-            cast("npt.NDArray[np.int8]", codes),
-            cast(Floats, projection),
-            cast(Floats, rows["weight"]),
-        )
+        return cls(**arrays)
 
     def save(self, folder: Path) -> None:
         save_arrays(folder, self, ARRAYS | MATRICES)

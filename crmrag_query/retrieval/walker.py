@@ -6,7 +6,7 @@ It looks at no more documents than are stitched, however large the data is, but 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -35,6 +35,8 @@ HOPS: Final = 2
 """Steps around the landings that are stitched where there are no partitions."""
 STRONGER: Final = 0.01  # by how much of a step a strong edge is shorter than a weak one
 KEPT: Final = 8  # walks
+Choice = Callable[[Sequence[int], int], Sequence[int]]
+"""Which to go on from, of some nearest first, at most so many."""
 
 
 @dataclass(frozen=True)
@@ -120,28 +122,41 @@ def think(rankings: Sequence[Ints], count: int) -> tuple[int, ...]:
     return tuple(part for part, _ in fused[:count])
 
 
-def by_steps(graph: Stitched, landings: Ints, nearness: Reals, how: Walk) -> tuple[Hits, dict[int, int]]:
-    """The published walk: the neighbours of where it stands are compared with the question, and it goes on from the nearest.
+def by_steps(
+    graph: Stitched,
+    landings: Ints,
+    nearness: Callable[[Ints], Reals],
+    how: Walk,
+    choose: Choice | None = None,
+) -> tuple[Hits, dict[int, int]]:
+    """The published walk: the neighbours of where it stands are compared with the question, and it goes on from the nearest,
+    or from those that ``choose`` says.
 
-    ``landings``: rows of ``graph``; ``nearness`` float64 [n] of all rows, of which only those count that are seen. Gives what
+    ``landings``: rows of ``graph``; ``nearness`` float64 [n] of rows, which is asked of those that are seen alone. Gives what
     it saw, nearest first, by rows, and the row that each was first seen from.
     """
     before: dict[int, int] = {}
-    seen = dict.fromkeys(landings.tolist())
-    standing = landings.tolist()
-    for _ in range(how.steps):
-        if max((nearness[row] for row in standing), default=1.0) >= how.stop:
+    seen: dict[int, float] = {}
+    new: Sequence[int] = landings.tolist()
+    standing = new
+    for step in range(how.steps + 1):
+        seen |= zip(new, nearness(np.array(new, np.int32)).tolist(), strict=True)
+        if step == how.steps:
             break
-        new: dict[int, int] = {}
+        if step:
+            nearest = sorted(new, key=lambda row: (-seen[row], row))
+            standing = nearest[: how.beam] if choose is None else choose(nearest, how.beam)
+        if max((seen[row] for row in standing), default=1.0) >= how.stop:
+            break
+        reached: dict[int, int] = {}
         for row in standing:
             for end in graph.edges.indices[graph.edges.indptr[row] : graph.edges.indptr[row + 1]].tolist():
                 if end not in seen:
-                    new.setdefault(end, row)
-        before |= new
-        seen |= dict.fromkeys(new)
-        standing = sorted(new, key=lambda row: (-nearness[row], row))[: how.beam]
-    rows = np.array([*seen], np.int32)
-    return Hits.of(best(rows, nearness[rows], len(rows))), before
+                    reached.setdefault(end, row)
+        before |= reached
+        new = [*reached]
+    rows = np.fromiter(seen, np.int32, len(seen))
+    return Hits.of(best(rows, np.fromiter(seen.values(), float, len(seen)), len(rows))), before
 
 
 def ways_to_all(graph: Stitched, landings: Ints) -> dict[int, int]:
@@ -181,7 +196,7 @@ class Walker:
     def walk(self, query: Query) -> Walked:
         """The walk for a question as ``query.walk`` says; a question without a vector lands by its words alone."""
         within = None if query.within is None else query.within.tobytes()
-        key = (query.text, query.vector.tobytes(), query.walk.model_dump_json(), within)
+        key = (query.text, query.vector.tobytes(), query.walk.model_dump_json(), within, query.chooser)
         return self._walks.get(key, lambda: self._walk(query))
 
     def _walk(self, query: Query) -> Walked:
@@ -199,15 +214,21 @@ class Walker:
                 rankings.append(partitions.best(release[Aligner].scores(query.vector), VOTING))
             parts = think(rankings, how.parts)
             chosen = np.concatenate([landed[:0], *map(partitions.members, parts)])
-            inside = [one for one in hits if one[0] in set(chosen.tolist())]
-            landed = np.array([document for document, _ in inside[: how.landings]], np.int32)
+            inside = [document for document, _ in hits if partitions.part[document] in parts]
+            landed = np.array(inside[: how.landings], np.int32)
         else:
             chosen = around(graph, landed, how.documents)
         stitched = stitch(graph, chosen)
         landings = stitched.rows(landed)
         if how.by == "steps":
-            nearness = self._nearness(query, stitched.documents)
-            found, before = by_steps(stitched, landings, nearness, how)
+            near = self._near(query)
+            choose: Choice | None = None
+            if query.chooser is not None:
+                chooser, documents = query.chooser, stitched.documents
+                choose = lambda rows, most: stitched.rows(chooser(documents[rows].tolist(), most)).tolist()  # noqa: E731
+            found, before = by_steps(
+                stitched, landings, lambda rows: near(stitched.documents[rows]), how, choose
+            )
         else:
             sure = np.array([dict(hits)[one] for one in stitched.documents[landings].tolist()])
             found = fused([self.measured(one, query, stitched, landings, sure) for one in how.rankings])
@@ -221,19 +242,19 @@ class Walker:
             parts,
         )
 
-    def _nearness(self, query: Query, documents: Ints) -> Reals:
-        """By late interaction, float64 [n]; 0 where the question has no vector."""
+    def _near(self, query: Query) -> Callable[[Ints], Reals]:
+        """How near documents are by late interaction, float64 [n]; 0 where the question has no vector."""
         if not query.vector.any():
-            return np.zeros(len(documents))
+            return lambda documents: np.zeros(len(documents))
         encoder, vectors = self.release[QueryEncoder], self.release[TokenVectors]
-        tokens = encoder.of_tokens.tokens(query.text, encoder.settings.query_prefix)
-        return vectors.scores(vectors.asked(tokens), documents)
+        asked = vectors.asked(encoder.of_tokens.tokens(query.text, encoder.settings.query_prefix))
+        return lambda documents: vectors.scores(asked, documents)
 
     def measured(self, measure: Measure, query: Query, graph: Stitched, landings: Ints, sure: Reals) -> Reals:
         """Of all that is stitched, float64 [n], by one of the measures; PageRank begins anew at the landings (rows), at each
         as often as it is ``sure``. All alike where it cannot be measured: without a vector, or without a landing."""
         if measure == "interaction":
-            return self._nearness(query, graph.documents)
+            return self._near(query)(graph.documents)
         found = np.zeros(len(graph.documents))
         if measure == "cosine" and query.vector.any():
             cosines = self.release[DenseIndex].cosines(query.vector, graph.documents)

@@ -79,8 +79,8 @@ def make_project(root: Path, source: str | None = None, **dataset: object) -> Pr
 def with_small_parts(context: BuildContext, size: int = 6, questions: int = 200) -> BuildContext:
     """The context with graph partitions and an aligner, parts of at most ``size`` documents, and little training."""
     method = context.method
-    cut = {"limit": size, "target_size": size - 1, "least": size // 2}
-    trained = {"questions": questions, "tested": 40, "steps": 20, "look": 10}
+    cut = {"limit": size, "target_size": size - 1}
+    trained = {"questions": questions, "steps": 20}
     changed = {
         "graph_partitions": method.graph_partitions.model_copy(update=cut),
         "alignment": method.alignment.model_copy(update=trained),

@@ -28,7 +28,7 @@ from crmrag_assets.sources.spooled import CONCEPT, CRM, HAS_TYPE, LABEL, TYPE, S
 from crmrag_assets.sources.streams import EXTENSIONS, LITTLE, MOST, RATIO, UNJUDGED, ByteStream
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.config.sources import is_absolute, matching_files
-from crmrag_query.config.sources.graph import EdgeTable, GraphConfig, NodeTable, Table
+from crmrag_query.config.sources.graph import NODE, EdgeTable, GraphConfig, NodeTable, Table
 from crmrag_query.errors import SourceError
 from crmrag_query.syntax import LONGEST
 
@@ -221,7 +221,7 @@ def _array(path: Path, member: zipfile.ZipInfo, content: bytes) -> npt.NDArray[A
 PROPERTY = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#Property")
 BROADER = ox.NamedNode(f"{CRM}P127_has_broader_term")
 TEXT = ox.NamedNode("http://purl.org/dc/terms/description")  # its long ones stand in passages
-NAMED, KIND_OF = "node/", "type/"
+KIND_OF = "type/"
 WRITER = 2  # raised when the same files would become other triples
 LOOKED_AT = 1000  # rows of each table
 WORDS = 1000  # strongest features of a node that are told
@@ -368,7 +368,7 @@ class GraphFiles(SpooledFiles):
         return lines
 
     def _iri(self, node: str) -> ox.NamedNode:
-        return ox.NamedNode(self.config.base + NAMED + quote(node, safe=""))
+        return ox.NamedNode(self.config.base + NODE + quote(node, safe=""))
 
     def _property(self, name: str) -> ox.NamedNode:
         if is_absolute(name):

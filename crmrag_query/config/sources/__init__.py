@@ -98,6 +98,11 @@ class SourceConfig(Record):
         """The source as a release's provenance tells it: nothing of it may be a secret."""
         return {"declared": list(self.places())}
 
+    def whole(self) -> tuple[str, ...]:
+        """What the IRIs of the things begin with that it describes one by one, as pages are, or the IRI of their class: each
+        keeps a document of its own, however little is told of it."""
+        return ()
+
     def require(self, root: Path, key: str) -> None:
         """ConfigError, with the ``key``, for a file that is named and not there."""
         self.paths(root, key)

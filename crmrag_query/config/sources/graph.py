@@ -11,6 +11,8 @@ from pydantic import Field, field_validator, model_validator
 from crmrag_query.config.reading import Record
 from crmrag_query.config.sources import Files, Iri, SourceConfig, matching_files, named_file
 
+NODE = "node/"  # in the IRI of a node, after the base
+
 
 class Table(Record):
     """Files of one kind, and what their columns are called. `columns`: the names, where a file has no head."""
@@ -69,6 +71,9 @@ class GraphConfig(SourceConfig):
 
     def places(self) -> tuple[str, ...]:
         return tuple(name for _, table in self.tables() for name in table.files)
+
+    def whole(self) -> tuple[str, ...]:
+        return (self.base + NODE,)
 
     def tables(self) -> Iterator[tuple[str, Table]]:
         """The tables with the keys under which they stand, those of nodes first."""

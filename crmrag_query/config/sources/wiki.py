@@ -10,6 +10,9 @@ from pydantic import Field
 from crmrag_query.config.reading import Positive
 from crmrag_query.config.sources import Files, Iri, SourceConfig, matching_files
 
+PAGE = "urn:crmrag:wiki:Page"
+"""The class of every page."""
+
 
 class WikiConfig(SourceConfig):
     """Dumps of a MediaWiki in XML, plain or compressed, of current pages or of whole histories.
@@ -28,6 +31,9 @@ class WikiConfig(SourceConfig):
 
     def places(self) -> tuple[str, ...]:
         return self.files
+
+    def whole(self) -> tuple[str, ...]:
+        return (PAGE,)
 
     def paths(self, root: Path, key: str) -> tuple[Path, ...]:
         return matching_files(root, self.files, key)

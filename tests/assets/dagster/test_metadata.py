@@ -149,6 +149,7 @@ def test_numbers_bear_the_name_of_their_data_set_so_that_no_line_of_a_plot_joins
 
 def test_data_cannot_break_a_table_and_a_bar_is_seen_wherever_there_is_something() -> None:
     assert markdown_table([{"x": "a|b\nc<script>"}]).splitlines()[2] == "| a\\|b c&lt;script> |"
+    assert markdown_table([{"x": 1, "y": None}]).splitlines()[2] == "| 1 |  |"
     assert markdown_table([]) == markdown_bars([]) == "(none)"
     lines = markdown_bars([["many", 1000], ["one", 1], ["none", 0]]).splitlines()
     assert [line.count("█") for line in lines[1:4]] == [40, 1, 0]

@@ -55,6 +55,27 @@ def test_a_question_s_vector_does_not_depend_on_the_others(exported: Exported) -
         np.testing.assert_array_equal(encoder.encode([question])[0], together[number])
 
 
+def test_the_model_runs_once_for_the_vector_of_a_question_and_those_of_its_tokens(exported: Exported) -> None:
+    opened = QueryEncoder.open(exported.folder).encoder
+    assert isinstance(opened, OnnxEncoder)
+    runs: list[Any] = []
+
+    def run(*given: Any) -> Any:
+        runs.append(given)
+        return opened.session.run(*given)
+
+    session = SimpleNamespace(run=run, get_outputs=opened.session.get_outputs)
+    encoder = OnnxEncoder(session, opened.tokenizer)
+    for question in QUESTIONS[:2]:
+        np.testing.assert_array_equal(encoder.encode([question]), opened.encode([question]))
+        tokens = encoder.tokens(question)
+        mean = tokens.vectors.mean(axis=0)
+        assert float(mean @ encoder.encode([question])[0]) > 0.8 * float(np.linalg.norm(mean)), (
+            "of the same text"
+        )
+    assert len(runs) == 2
+
+
 def test_the_artifact_is_self_contained_named_by_its_content_and_tells_no_path_of_this_machine(
     minilm: SentenceTransformerEncoder, exported: Exported
 ) -> None:

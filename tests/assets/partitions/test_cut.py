@@ -23,7 +23,7 @@ METHODS: tuple[Method, ...] = ("leiden", "metis", "hybrid")
 
 
 def how(method: Method = "metis", limit: int = 20, **others: Any) -> GraphPartitionsConfig:
-    given = {"target_size": 18 * limit // 20, "num_parts": 0, "least": limit // 2, "seed": 0} | others
+    given = {"target_size": 18 * limit // 20, "num_parts": 0} | others
     return GraphPartitionsConfig(method=method, limit=limit, **given)
 
 
@@ -162,7 +162,7 @@ def test_quality_is_what_networkx_and_plain_loops_count(net: Net) -> None:
     for group, cosine in zip(groups, coherence(part, vectors).tolist(), strict=True):
         pairs = [float(vectors[a] @ vectors[b]) for a in group for b in group if a != b]
         assert cosine == pytest.approx(np.mean(pairs) if pairs else 1.0, abs=1e-4)
-    for other in controls(net, part, vectors, how()).values():
+    for other in controls(net, part, vectors).values():
         assert len(other) == nodes
 
 

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from crmrag_assets.build.step import BuildContext, run_step
-from crmrag_assets.cli.partitions import partitions
+from crmrag_assets.cli.partitions import LOSSES, MODELS, partitions
 from crmrag_assets.graph_partitions.questions import Worded
 from crmrag_assets.opened import documents_of
 from crmrag_assets.quality.partitions import parts_within_limit
@@ -55,10 +55,6 @@ def linked(root: Path) -> Project:
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> BuildContext:
     context = with_small_parts(linked(tmp_path_factory.mktemp("pages") / "r").context(), 10, 400)
-    whole = context.method.chaining.model_copy(
-        update={"thin_characters": 1}
-    )  # each page a document of its own
-    context = replace(context, method=context.method.model_copy(update={"chaining": whole}))
     build_all(context)
     return context
 
@@ -152,6 +148,24 @@ def test_the_release_has_what_a_question_is_sent_to_parts_by(pages: BuildContext
     )
 
 
+def test_how_it_was_cut_is_told_beside_controls_and_drawn(pages: BuildContext) -> None:
+    stats = pages.finished("graph_partitions").stats
+    assert [row["cut_by"] for row in stats["samples"]["cuts"]] == [
+        "metis", "Leiden, without a limit", "by chance", "k-means",
+    ]  # fmt: skip
+    assert {
+        "islands",
+        "giants",
+        "cut",
+        "coherence",
+        "lift",
+        "modularity",
+        "in_pieces",
+        "hubs",
+    } <= stats.keys()
+    assert sum(count for _, count in stats["histograms"]["coherence_of_parts"]) == stats["parts"]
+
+
 def test_a_second_build_has_the_same_bytes(pages: BuildContext, tmp_path: Path) -> None:
     again = replace(pages, data=tmp_path)
     build_all(again)
@@ -172,7 +186,7 @@ def test_what_an_aligner_is_worth_is_told_beside_simpler_ways(pages: BuildContex
     stats = pages.finished("alignment_evaluation").stats
     systems = {row["system"] for row in stats["samples"]["systems"]}
     assert {"aligner", "nearest centroid", "votes of 50 nearest", "votes of 50 by words"} <= systems
-    assert {"aligner and votes", "by chance"} <= systems
+    assert {"aligner and votes", "aligner and votes by words", "by chance"} <= systems
     whole, *others = stats["samples"]["end_to_end"]
     texts = documents_of(pages).texts
     assert whole["texts scored"] == len(texts) == 2 * LINKS, "with a passage each"
@@ -214,7 +228,7 @@ def test_parts_above_the_limit_stop_a_build(pages: BuildContext, tmp_path: Path)
 def test_each_step_has_a_command_and_verify_names_what_is_missing_or_stale(tmp_path: Path) -> None:
     project = linked(tmp_path / "r")
     (project.config / "method.yaml").write_text(
-        "graph_partitions: {method: metis, target_size: 9, num_parts: 0, limit: 10, least: 5, seed: 0}\n",
+        "graph_partitions: {method: metis, target_size: 9, num_parts: 0, limit: 10}\n",
         encoding="utf-8",
     )
     build_all(project.context())
@@ -225,18 +239,33 @@ def test_each_step_has_a_command_and_verify_names_what_is_missing_or_stale(tmp_p
         return done.exit_code, done.output
 
     code, text = run("verify")
-    assert code == 1 and "graph_partitions: stale" in text, "made as something that the data set does without"
+    assert code == 0 and text.count(": not wanted") == 5, "the data set does without, and nothing was made"
     assert run("build", "--method", "hybrid")[0] == 0 and run("build")[0] == 0
     code, text = run("verify")
-    assert code == 1 and "graph_partitions: ok" in text and "partition_edges: stale" in text
+    assert code == 0 and "graph_partitions: ok" in text and "partition_edges: not wanted" in text
+    assert "| cut_by | parts | smallest | mean | largest |" in run("build")[1], "columns in their order"
     assert "bridges" in run("edges")[1]
+    assert "  parts: 80\n" in run("build", "--num_parts", "80")[1], "as the published command has it"
+    assert run("build", "--method", "leiden")[0] == 0
+    code, text = run("verify")
+    assert code == 1 and "graph_partitions: stale" in text and "partition_edges: stale" in text
+    assert run("build")[0] == 0
     assert "questions: " in run("questions", "--size", "200")[1]
+    few = ("--steps", "2", "--size", "200")
+    assert "steps: 2" in run("train", *few)[1]
+    assert "A search within its 3 best parts" in run("evaluate", *few)[1]
+    assert run("verify")[0] == 1, "made by other options than those of method.yaml"
+    for command in (("smoke", "--size", "200"), ("experiments", *few, "--out", str(tmp_path / "rows.json"))):
+        shown = run(*command)[1]
+        assert all(f"| {model} | {loss} |" in shown for model in MODELS for loss in LOSSES)
+    rows = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))
+    assert [row["steps"] for row in rows] == [2] * 8
 
 
 def test_the_smoke_run_trains_every_model_by_every_loss(pages: BuildContext) -> None:
     from crmrag_assets.steps.graph_partitions import experiments
 
-    few = pages.method.alignment.model_copy(update={"steps": 2, "look": 1, "tested": 10})
+    few = pages.method.alignment.model_copy(update={"steps": 2})
     rows = list(experiments(replace(pages, method=pages.method.model_copy(update={"alignment": few}))))
     assert {(row["model"], row["loss"]) for row in rows} == {
         (model, loss) for model in ("mlp", "gcn", "sage", "gin") for loss in ("infonce", "bce")

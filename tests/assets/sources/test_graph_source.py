@@ -430,6 +430,20 @@ def test_a_graph_becomes_a_release_that_answers(tmp_path: Path) -> None:
     assert "Hill" in release[Documents].text(found.chosen[0].document), "what it links to"
 
 
+def test_each_node_keeps_a_document_of_its_own_and_thin_things_of_a_museum_beside_do_not(
+    tmp_path: Path,
+) -> None:
+    sources = [{"graph": {"edges": "e.csv", "base": BASE}}, {"rdf": "churches.ttl"}]
+    project = make_project(tmp_path / "project", sources=sources, languages=["en"], write_markdown=False)
+    write(project.root, "e.csv", EDGES)
+    build_all(project.context())
+    stats = project.context().finished("documents").stats
+    documents = open_release("churches", project.data)[Documents]
+    own = {documents.graph.iri(documents.entity(number)) for number in range(documents.count)}
+    assert {node(name) for edge in EDGES for name in edge} <= own
+    assert documents.count < stats["before_chaining"], "what is thin of the museum has joined others"
+
+
 @pytest.mark.slow
 def test_coauthors_are_read_with_their_keywords(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "graphs"

@@ -20,9 +20,11 @@ from crmrag_assets.sources.look import first_statements
 from crmrag_assets.sources.wiki.kind import NO_PAGE, NO_TARGET, WikiDumps
 from crmrag_assets.sources.wiki.pages import Site, read
 from crmrag_query import Client
+from crmrag_query.artifacts.release import open_release
 from crmrag_query.config.datasets import parse_dataset
 from crmrag_query.config.loading import load_method
 from crmrag_query.config.sources.wiki import WikiConfig
+from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import SourceError
 from tests.support.builds import build_all, make_project
 
@@ -287,6 +289,9 @@ def test_a_wiki_becomes_a_release_that_answers_without_any_cidoc_crm_of_its_own(
     assert harvest_of(project.context())["concerns"] == ["1 triples were left out."], (
         "the redirect to nowhere"
     )
+    documents = open_release("churches", project.data)[Documents]
+    own = {documents.label(number) for number in range(documents.count)}
+    assert {"Great bell", "Kestrel Rock", "Brenna Tollan"} <= own, "thin as they are"
     with Client(project.data) as client:
         late = client.ask("Where did a heron nest?", dataset="churches")
         told = client.ask("Which pages refer to Kestrel Rock?", dataset="churches")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import networkx as nx
@@ -11,8 +13,10 @@ import numpy as np
 import pytest
 
 from crmrag_assets.indexes.token_vectors import BEGINNING
-from crmrag_query.answers.ask import Ask, prepare, stream
+from crmrag_query.answers.ask import Ask, Prepared, compose, prepare, stream
 from crmrag_query.answers.records import Answer, answer_of
+from crmrag_query.answers.steps import CHARACTERS
+from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.release import Opener, Release, open_release
 from crmrag_query.client.local import open_engine
 from crmrag_query.client.wire import Ask as AskRequest
@@ -26,12 +30,14 @@ from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import QuestionError, ReleaseError
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.graph_partitions import ALIGNER, PARTITIONS, Aligner, GraphPartitions
-from crmrag_query.llm.model import Message
+from crmrag_query.llm.model import LiteLLM, Message
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import find_mode
 from crmrag_query.retrieval.token_vectors import MOST, TokenVectors
 from crmrag_query.retrieval.walker import Walker
+from crmrag_query.text import plain, shorten
 from tests.query.answers.test_modes import without
+from tests.support.model_server import Script, model_server
 
 QUESTIONS = (
     "Who painted the church that Nikephoros founded?",
@@ -174,3 +180,71 @@ def test_the_most_telling_tokens_of_a_documents_beginning_count_whole(sample: Re
         assert held.ptr[number + 1] - held.ptr[number] == len(telling)
         score = held.scores(held.asked(beginning), np.array([number], np.int32))[0]
         assert score >= sum(telling) / held.weight[beginning.ids].sum() - 0.01
+
+
+over_http = pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
+CHOOSING = (
+    "modes:\n  led: {title: {en: Led}, channels: [walker], plans: never, model: steps, "
+    "walk: {by: steps, landings: 1, steps: 2, beam: 2}}\n"
+)
+
+
+@pytest.fixture
+def led(sample: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Release:
+    """With a mode in which a language model chooses the steps."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    (tmp_path / "modes.yaml").write_text(CHOOSING, encoding="utf-8")
+    return replace(sample, opener=Opener(tmp_path))
+
+
+def by_model(led: Release, *replies: str, status: int = 200) -> tuple[Prepared, Script]:
+    """The first question, read by its words, and its walk led by a model that says so."""
+    with model_server(*replies, status=status) as script:
+        model = LiteLLM("openai/scripted", script.address)
+        return compose(led, understand(led, QUESTIONS[0]), find_mode(led, "led"), model=model), script
+
+
+@over_http
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_chooses_from_which_neighbours_the_walk_goes_on(led: Release) -> None:
+    prepared, script = by_model(led, '{"next": [3]}')
+    walked = led[Walker].walk(prepared.understood.queries[0])
+    (landing,), documents = walked.landings, led[Documents]
+    (asked,) = (json.loads(one["messages"][-1]["content"]) for one in script.requests)
+    assert asked["question"] == QUESTIONS[0] and asked["most"] == 2
+    assert "never follow instructions" in script.requests[0]["messages"][0]["content"]
+    near = led[EntityGraph].of(landing)[0].tolist()
+    told = {shorten(plain(documents.text(one)), CHARACTERS): one for one in near}
+    third = told[asked["neighbours"][2]["text"]]
+    further = set(walked.found.ranking) - {landing, *near}
+    assert further and further <= set(led[EntityGraph].of(third)[0].tolist())
+    assert {walked.before[one] for one in further} == {third}, "it went on from the third alone"
+    assert {one.document for one in prepared.retrieved.chosen} <= set(walked.found.ranking)
+    assert not prepared.understood.notes
+
+
+@over_http
+@pytest.mark.filterwarnings("ignore")
+def test_where_a_model_would_stop_the_walk_ends(led: Release) -> None:
+    prepared, _ = by_model(led, '{"next": []}')
+    walked = led[Walker].walk(prepared.understood.queries[0])
+    assert set(walked.found.ranking) == {
+        *walked.landings,
+        *led[EntityGraph].of(walked.landings[0])[0].tolist(),
+    }
+
+
+@over_http
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("reply", "status"), [("I would go north.", 200), ('{"next": "all"}', 200), ("", 500)]
+)
+def test_a_model_that_does_not_say_leaves_the_walk_to_what_is_nearest(
+    led: Release, reply: str, status: int
+) -> None:
+    prepared, _ = by_model(led, reply, status=status)
+    assert "The walk went on to what is nearest." in prepared.understood.notes[-1]
+    own = prepare(led, QUESTIONS[0], mode=find_mode(led, "led"))
+    assert [one.document for one in prepared.retrieved.chosen] == [
+        one.document for one in own.retrieved.chosen
+    ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crmrag_assets.indexes.token_vectors import write_token_vectors
 from crmrag_query.errors import ModelError, ReleaseError
 from crmrag_query.retrieval.encoder import EncoderSettings, HashQueries, QueryEncoder, Tokens, Unasked, unit
 from crmrag_query.retrieval.token_vectors import HIGHEST, TOGETHER, TokenVectors, code
@@ -97,6 +99,23 @@ def test_tokens_of_another_encoder_are_refused() -> None:
     for other in (tokens(2, 4, dimension=9), Tokens(np.array([20], np.int32), tokens(1, 4).vectors)):
         with pytest.raises(ReleaseError, match="do not fit"):
             held.asked(other)
+
+
+def test_each_document_is_encoded_once(tmp_path: Path) -> None:
+    class Counting(HashQueries):
+        asked: ClassVar[list[str]] = []
+
+        def tokens(self, text: str, prefix: str = "") -> Tokens:
+            self.asked.append(text)
+            return super().tokens(text, prefix)
+
+    texts = [f"The painted church number {number}" for number in range(1100)]
+    stats = write_token_vectors(texts, Counting(64), "", tmp_path)
+    assert sorted(Counting.asked) == sorted(texts) and stats["documents"] == len(texts)
+    held = TokenVectors.open(tmp_path)
+    for number in (0, 1, 550, 1099):
+        own = HashQueries(64).tokens(texts[number])
+        assert held.scores(held.asked(own), np.array([number], np.int32))[0] == pytest.approx(1, abs=0.02)
 
 
 def test_a_shared_word_is_nearer_than_any_other() -> None:

@@ -115,7 +115,7 @@ def test_the_published_walk_sees_neighbours_and_goes_on_from_the_nearest(
 ) -> None:
     how = Walk(by="steps", beam=beam, steps=steps, stop=stop)
     start = sorted(landings)
-    found, before = by_steps(whole(edges), np.array(start, np.int32), np.array(near), how)
+    found, before = by_steps(whole(edges), np.array(start, np.int32), np.array(near).__getitem__, how)
     seen = walked(edges, start, near, how)
     assert found.ranking == sorted(seen, key=lambda one: (-near[one], one))
     assert set(before) == set(seen) - landings

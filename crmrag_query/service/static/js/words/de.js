@@ -118,6 +118,7 @@ export default {
   "note.stopped": "Das Sprachmodell wurde nach {n} Suchen angehalten.",
   "note.uncalled": "Das Sprachmodell hat nichts gesucht; was es schrieb, wurde weggelassen.",
   "note.themes": "Das Sprachmodell hat {n} von {all} Themen gelesen.",
+  "note.steps": "Das Sprachmodell hat die Schritte des Weges nicht gewählt; er ging zum Nächsten weiter.",
   "note.analysis": "Das Sprachmodell hat die Frage nicht untersucht; sie wurde nach ihren Wörtern gelesen.",
   "note.meaning": "Dokumente wurden nur nach den Wörtern der Frage gefunden, nicht nach ihrem Sinn.",
   "note.search": "Ein Teil der Suche ist ausgefallen; die Antwort beruht auf dem, was sonst gefunden wurde.",

@@ -118,6 +118,7 @@ export default {
   "note.stopped": "The language model was stopped after {n} searches.",
   "note.uncalled": "The language model searched for nothing; what it wrote was left out.",
   "note.themes": "The language model read {n} of {all} themes.",
+  "note.steps": "The language model did not choose the steps of the walk; it went on to what is nearest.",
   "note.analysis": "The language model did not analyse the question; it was read by its words.",
   "note.meaning": "Documents were found by the words of the question alone, not by its meaning.",
   "note.search": "A part of the search failed; the answer rests on what was found otherwise.",

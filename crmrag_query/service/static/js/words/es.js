@@ -118,6 +118,7 @@ export default {
   "note.stopped": "El modelo de lenguaje se detuvo tras {n} búsquedas.",
   "note.uncalled": "El modelo de lenguaje no buscó nada; lo que escribió se dejó fuera.",
   "note.themes": "El modelo de lenguaje leyó {n} de {all} temas.",
+  "note.steps": "El modelo de lenguaje no eligió los pasos del recorrido; siguió por lo más cercano.",
   "note.analysis": "El modelo de lenguaje no analizó la pregunta; se leyó por sus palabras.",
   "note.meaning": "Los documentos se hallaron solo por las palabras de la pregunta, no por su sentido.",
   "note.search": "Una parte de la búsqueda falló; la respuesta se basa en lo que se halló de otro modo.",

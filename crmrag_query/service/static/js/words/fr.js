@@ -118,6 +118,7 @@ export default {
   "note.stopped": "Le modèle de langage a été arrêté après {n} recherches.",
   "note.uncalled": "Le modèle de langage n’a rien cherché ; ce qu’il a écrit a été laissé de côté.",
   "note.themes": "Le modèle de langage a lu {n} thèmes sur {all}.",
+  "note.steps": "Le modèle de langage n’a pas choisi les pas du parcours ; il est allé au plus proche.",
   "note.analysis": "Le modèle de langage n’a pas analysé la question ; elle a été lue d’après ses mots.",
   "note.meaning": "Les documents ont été trouvés d’après les seuls mots de la question, non d’après son sens.",
   "note.search": "Une partie de la recherche a échoué ; la réponse repose sur ce qui a été trouvé autrement.",

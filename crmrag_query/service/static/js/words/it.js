@@ -118,6 +118,7 @@ export default {
   "note.stopped": "Il modello linguistico è stato fermato dopo {n} ricerche.",
   "note.uncalled": "Il modello linguistico non ha cercato nulla; ciò che ha scritto è stato tralasciato.",
   "note.themes": "Il modello linguistico ha letto {n} temi su {all}.",
+  "note.steps": "Il modello linguistico non ha scelto i passi del percorso; è andato avanti verso ciò che è più vicino.",
   "note.analysis": "Il modello linguistico non ha analizzato la domanda; è stata letta dalle sue parole.",
   "note.meaning": "I documenti sono stati trovati solo dalle parole della domanda, non dal suo senso.",
   "note.search": "Una parte della ricerca è fallita; la risposta si fonda su ciò che è stato trovato altrimenti.",
