@@ -157,8 +157,8 @@ def _tidy(objects: Objects, dataset: str, kept: Kept) -> int:
     }
     until, gone = datetime.now(UTC) - OLD, 0
     for one in objects.list(dataset_path(dataset)):
-        if one.path in named or one.path == current_path(dataset) or one.modified >= until:
-            continue
+        if one.path in named or one.path.startswith(current_path(dataset)) or one.modified >= until:
+            continue  # of a folder also the lock beside `current`
         modified = objects.modified(one.path)  # another push may have sent it again since it was listed
         if modified is not None and modified < until:
             objects.remove(one.path)
