@@ -1,8 +1,9 @@
-"""Many people at one service: how long they wait, when it is too many, and whether its memory stays as it is.
+"""Many people at one service, or several: how long they wait, when it is too many, and whether its memory stays as it is.
 
-    python benchmarks/load.py DATA [--dataset NAME] [--minutes 5] [--users 50] [--workers 1] [--questions FILE]
+    python benchmarks/load.py DATA [--dataset NAME] [--minutes 5] [--users 50] [--workers 1] [--services 1] [--questions FILE]
 
-Starts `crmrag serve` without a language model on DATA and plays people who read for 3 to 7 seconds between requests:
+With several services over the same releases each person stays with one, as behind a proxy that keeps them together. Starts
+`crmrag serve` without a language model on DATA and plays people who read for 3 to 7 seconds between requests:
 questions (streamed), documents, sets with their facets, entities, names as they are typed. Questions come from FILE (one a
 line), else from the data set's examples and its most frequent classes and best-known entities. Then it asks at random
 moments, ever more often, until 95 of 100 requests take more than half a second. Prints one JSON object; milliseconds are
@@ -16,6 +17,7 @@ import argparse
 import asyncio
 import json
 import math
+import os
 import random
 import subprocess
 import sys
@@ -23,7 +25,7 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -193,18 +195,20 @@ async def person(http: httpx.AsyncClient, world: World, seed: int, tally: Tally,
 
 
 async def crowd(
-    http: httpx.AsyncClient, world: World, users: int, minutes: float, pid: int
+    services: Sequence[httpx.AsyncClient], world: World, users: int, minutes: float, pids: Sequence[int]
 ) -> dict[str, Any]:
     """What the people met with, and the memory at the start, in the middle and at the end."""
-    tally, kept, seconds = Tally(), {"start": memory(pid)}, minutes * 60
+    tally, kept, seconds = Tally(), {"start": sum(map(memory, pids))}, minutes * 60
     end = time.perf_counter() + seconds
 
     async def measure() -> None:
         await asyncio.sleep(seconds / 2)
-        kept["middle"] = memory(pid)
+        kept["middle"] = sum(map(memory, pids))
 
-    await asyncio.gather(measure(), *(person(http, world, seed, tally, end) for seed in range(users)))
-    kept["end"] = memory(pid)
+    people = (person(services[seed % len(services)], world, seed, tally, end) for seed in range(users))
+    await asyncio.gather(measure(), *people)
+    kept["end"] = sum(map(memory, pids))
+    kept = {name: round(one, 1) for name, one in kept.items()}
     return {"users": users, "minutes": minutes, **tally.told(), "memory_mib": kept}
 
 
@@ -226,18 +230,27 @@ async def ever_more(http: httpx.AsyncClient, world: World) -> dict[str, Any]:
     return {"requests_a_second": round(held, 1), "steps": steps}
 
 
-async def measured(given: argparse.Namespace, address: str, pid: int) -> dict[str, Any]:
+async def measured(given: argparse.Namespace, started: Sequence[tuple[str, int]]) -> dict[str, Any]:
     limits = httpx.Limits(max_connections=1000, max_keepalive_connections=200)
-    async with httpx.AsyncClient(base_url=address, timeout=60, limits=limits) as http:
-        (await http.get("/ready")).raise_for_status()
-        world = await look(http, given.dataset, given.questions)
+    async with AsyncExitStack() as stack:
+        services = [
+            await stack.enter_async_context(httpx.AsyncClient(base_url=address, timeout=60, limits=limits))
+            for address, _ in started
+        ]
+        for http in services:
+            (await http.get("/ready")).raise_for_status()
+        world = await look(services[0], given.dataset, given.questions)
         first = Tally()
-        for seed in range(100):  # every part of the service is used before it is measured
-            await send(http, world, random.Random(seed), first, time.perf_counter())
-        told = {"dataset": world.dataset, "workers": given.workers, "questions": len(world.questions)}
-        told |= {"people": await crowd(http, world, given.users, given.minutes, pid)}
+        for http in services:
+            for seed in range(100):  # every part of the service is used before it is measured
+                await send(http, world, random.Random(seed), first, time.perf_counter())
+        told = {"dataset": world.dataset, "services": len(services), "workers": given.workers}
+        told |= {"questions": len(world.questions), "load_before": [round(one, 1) for one in os.getloadavg()]}
+        told |= {
+            "people": await crowd(services, world, given.users, given.minutes, [pid for _, pid in started])
+        }
         if not given.no_saturation:
-            told["saturation"] = await ever_more(http, world)
+            told["saturation"] = await ever_more(services[0], world)
         return told
 
 
@@ -248,11 +261,13 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--users", type=int, default=50)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--services", type=int, default=1)
     parser.add_argument("--questions", type=Path)
     parser.add_argument("--no-saturation", action="store_true")
     given = parser.parse_args()
-    with serving(given.data, given.workers) as (address, pid):
-        print(json.dumps(asyncio.run(measured(given, address, pid)), indent=2, ensure_ascii=False))
+    with ExitStack() as stack:
+        started = [stack.enter_context(serving(given.data, given.workers)) for _ in range(given.services)]
+        print(json.dumps(asyncio.run(measured(given, started)), indent=2, ensure_ascii=False))
 
 
 if __name__ == "__main__":

@@ -202,6 +202,7 @@ artifacts = [
     _asset("validation_report", "release", {"markdown"}),
     _asset("release", "release", {"json"}),
     _asset("postgres_graph", "release", {"postgres"}),
+    _asset("pushed_release", "release", {"s3"}),
 ]
 
 NO_QUESTIONS = (

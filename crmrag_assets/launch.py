@@ -70,6 +70,7 @@ from crmrag_query.errors import (
     DatabaseUnreachable,
     ModelUnreachable,
     SourceUnreachable,
+    StoreUnreachable,
 )
 
 
@@ -358,6 +359,7 @@ HOLDING_UP = {
     BuildHeldUp.__name__: BuildHeldUp,
     SourceUnreachable.__name__: BuildHeldUp,
     ModelUnreachable.__name__: BuildHeldUp,
+    StoreUnreachable.__name__: BuildHeldUp,
     DatabaseUnreachable.__name__: DatabaseUnreachable,
 }
 

@@ -18,7 +18,7 @@ CrmRagError
  │    └── NotAllowed    something that another caller may do, or nobody
  ├── ServiceError       a service that does not answer, or not as expected
  │    ├── Busy          a service that has too much to do at the moment
- │    └── StoreUnreachable   a database that searches are to read and that does not answer
+ │    └── StoreUnreachable   a database that searches are to read, or an object store, that does not answer
  ├── ModelError         an encoder or language model that failed
  │    └── ModelUnreachable   one that does not answer at the moment
  └── MissingExtraError  a dependency of an extra that is not installed
@@ -153,7 +153,7 @@ class Busy(ServiceError):
 
 
 class StoreUnreachable(ServiceError):
-    """The database of a search store, which does not answer or refuses; the same may succeed later."""
+    """The database of a search store, or an object store, which does not answer; the same may succeed later."""
 
 
 class ModelError(CrmRagError):

@@ -11,6 +11,7 @@ from pathlib import Path
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import RECORD, working_folder
 from crmrag_query.artifacts.files import write_text
+from crmrag_query.artifacts.mirror import mirror_of
 from crmrag_query.config.datasets import SAMPLE_MARK, DatasetConfig, parse_dataset, read_entries
 from crmrag_query.config.loading import Method, load_method
 from crmrag_query.config.operations import Operations, load_operations
@@ -35,6 +36,11 @@ def open_context(
     Raises BuildError for a name that is not declared, ConfigError for mistakes in the configuration; those in the
     declarations of other data sets do not matter.
     """
+    if (mirror := mirror_of(data)) is not None:
+        raise BuildError(
+            f"Nothing is built in {mirror.objects.address}: it holds releases, and a build needs a folder of this machine.",
+            f"Build in a folder (--data), with `publish_to: {mirror.objects.address}` in the entry of '{name}'.",
+        )
     file = datasets_file(config / "datasets.yaml" if config else None)
     declared = read_entries(file)
     base = name if name in declared else name.removesuffix(SAMPLE_MARK)
@@ -147,8 +153,10 @@ def base_of(context: BuildContext) -> BuildContext:
 
 
 def ontology_files(config: Path | None) -> tuple[Path, ...]:
-    """The files that the ontology is read from, sorted by name; a nearer folder's file hides one of the same name."""
+    """The files that the ontology is read from, absolute, sorted by name; a nearer folder's hides one of the same name."""
     found: dict[str, Path] = {}
     for folder in reversed(ontology_folders(config)):
-        found.update({path.name: path for path in folder.iterdir() if path.suffix in (".csv", ".yaml")})
+        found.update(
+            {path.name: path.absolute() for path in folder.iterdir() if path.suffix in (".csv", ".yaml")}
+        )
     return tuple(path for _, path in sorted(found.items()))

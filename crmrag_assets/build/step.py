@@ -169,7 +169,8 @@ LAYERS = (
     Layer("embeddings", ("embeddings",), chunked=True),
     Layer("release", (
         "faiss_index", "token_vectors", "community_index", "graph_partitions", "partition_edges", "training_questions",
-        "alignment_model", "alignment_evaluation", "validation_report", "release", "postgres_graph",
+        "alignment_model", "alignment_evaluation", "validation_report", "release", "pushed_release",
+        "postgres_graph",
     )),
 )  # fmt: skip
 ARTIFACTS = tuple(asset for layer in LAYERS for asset in layer.assets)

@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from crmrag_query.artifacts.files import FileEntry, canonical_json, entries, fsync, write_text
 from crmrag_query.errors import BuildError
@@ -129,8 +130,10 @@ class Store:
         ``stats`` may be filled inside the block; seconds are added here.
         """
         final = self.folder(artifact, chunk)
-        working = self.root / WORKING / (artifact if chunk is None else f"{artifact}-{chunk}")
-        shutil.rmtree(working, ignore_errors=True)
+        # A name of its own: a worker elsewhere that was given up may still be writing the same, and finds its folder gone
+        # when the next build cleans up.
+        name = artifact if chunk is None else f"{artifact}-{chunk}"
+        working = self.root / WORKING / f"{name}.{uuid4().hex[:12]}"
         working.mkdir(parents=True)
         start = time.monotonic()
         try:

@@ -1,18 +1,20 @@
-"""Work of one step in several processes: chunks, or parts of one artifact, side by side.
+"""Work of one step in several processes, chunks or parts of one artifact side by side: on this machine or a Dask cluster.
 
 Processes of loky start afresh (nothing forked: polars and PyTorch hold threads) and do not run the caller's main module. They
-are worth their start of some seconds for large data sets only.
+are worth their start of some seconds for large data sets only. The workers of a cluster run already, share the data folder,
+and are given each piece of work with the context; one that dies has its work done by another.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -20,7 +22,8 @@ from typing import TypeVar
 from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
 from crmrag_assets.build.step import BuildContext, SilentProgress
-from crmrag_query.errors import BuildError
+from crmrag_query.errors import BuildError, BuildHeldUp, MissingExtraError, in_a_line
+from crmrag_query.version import __version__
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -32,7 +35,10 @@ _OPENED: dict[str, BuildContext] = {}
 
 
 def workers_of(context: BuildContext, items: int) -> int:
-    """How many processes to use for so many equal items, at most one a thread: 1, which is this process, for few."""
+    """How many processes to use for so many equal items, at most one a thread: 1, which is this process, for few. A cluster
+    itself decides how many it uses."""
+    if context.operations.dask:
+        return max(1, items)
     return max(1, min(context.threads, items // CHUNKS))
 
 
@@ -54,15 +60,17 @@ def side_by_side(
 
 @dataclass(frozen=True)
 class Processes:
-    """Processes that work on a data set, each with a context of its own."""
+    """Processes that work on a data set, each with a context of its own; those of a cluster are given ``context``."""
 
-    pool: ProcessPoolExecutor
+    pool: Executor
     name: str
+    context: BuildContext | None = None
 
     def submit(self, work: Callable[[BuildContext, Item], Result], item: Item) -> Future[Result]:
         """Have ``work``, a function of a module, done for an item by the next free process."""
-        given: Future[Result] = self.pool.submit(_do, work, item)
-        return given
+        if self.context is not None:
+            return self.pool.submit(_do_elsewhere, __version__, self.context, work, item)
+        return self.pool.submit(_do, work, item)
 
     def result(self, future: Future[Result]) -> Result:
         """What came of it, waited for. Raises what the work raises, and BuildError where a process was killed."""
@@ -75,12 +83,23 @@ class Processes:
                 f"A process that built a part of '{self.name}' was ended from outside{how}.",
                 "If memory ran out, build with fewer processes: --threads 1.",
             ) from error
+        except Exception as error:
+            if type(error).__name__ != "KilledWorker":  # of distributed, which may not be installed
+                raise
+            raise BuildError(
+                f"The same part of '{self.name}' ended several workers of the Dask cluster, one after the other.",
+                "Give workers more memory, or have fewer on a machine; their logs tell more. What is finished is kept.",
+            ) from error
 
 
 @contextmanager
 def processes(context: BuildContext, count: int) -> Iterator[Processes]:
-    """So many processes within the block; they are ended at once where it stops before its end."""
+    """So many processes within the block, or those of the cluster; they are ended at once where it stops before its end."""
     given = replace(context, progress=SilentProgress(), threads=1)
+    if context.operations.dask:
+        with _cluster(context.operations.dask) as executor:
+            yield Processes(executor, context.name, given)
+        return
     environment = {"POLARS_MAX_THREADS": str(max(1, context.threads // count))}
     pool = ProcessPoolExecutor(count, initializer=_begin, initargs=(given, os.getpid()), env=environment)
     try:
@@ -101,6 +120,57 @@ def _begin(context: BuildContext, parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, name="watch-parent", daemon=True).start()
+
+
+CLUSTER_SECONDS = 60  # for which a cluster is waited for that has no worker yet
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[Executor]:
+    """The workers of a Dask cluster. BuildHeldUp where its scheduler does not answer or it has no workers."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingExtraError(f"Building on the Dask cluster {address}", "dask", str(error.name)) from error
+    try:
+        client = Client(address, timeout=CLUSTER_SECONDS, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise BuildHeldUp(
+            f"The Dask scheduler {address} does not answer ({in_a_line(error)}).",
+            "Start it (dask scheduler), or take `dask` out of operations.yaml: then this machine builds alone.",
+        ) from error
+    try:
+        try:
+            client.wait_for_workers(1, timeout=CLUSTER_SECONDS)
+        except TimeoutError as error:
+            raise BuildHeldUp(
+                f"The Dask cluster {address} has no workers.",
+                f"Start some: dask worker {address} --nthreads 1",
+            ) from error
+        executor = client.get_executor(pure=False)
+        try:
+            yield executor
+        finally:  # what has not begun is not begun any more
+            executor.shutdown(wait=False)
+    finally:
+        client.close()
+
+
+def _do_elsewhere(
+    version: str, context: BuildContext, work: Callable[[BuildContext, Item], Result], item: Item
+) -> Result:
+    """Work on another machine, perhaps. BuildError where that has another version of crmrag, or not the data folder."""
+    if version != __version__:
+        raise BuildError(
+            f"A worker of the Dask cluster has crmrag {__version__}, and this build is by {version}.",
+            "Install the same version on all, and start the workers again.",
+        )
+    if not context.store.root.is_dir():
+        raise BuildError(
+            f"A worker of the Dask cluster, on {platform.node()}, has no folder {context.store.root}.",
+            "Workers share the data folder: mount it there at the same place.",
+        )
+    return work(context, item)
 
 
 def _do(work: Callable[[BuildContext, Item], Result], item: Item) -> Result:

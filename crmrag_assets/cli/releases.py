@@ -98,6 +98,39 @@ def export(release: str, to: Path, data: Path) -> None:
     click.echo(f'{final}: {size}. Ask it: crmrag ask {final.parent.name} --data {to} "…"')
 
 
+@releases.command("push")
+@click.argument("release")
+@click.option(
+    "--to", required=True, metavar="ADDRESS", help="s3://BUCKET/PREFIX, gs://…, az://… or file:///FOLDER."
+)
+@click.option(
+    "--keep", default=2, show_default=True, type=click.IntRange(min=2), help="Releases that stay there."
+)
+@click.option("--whole", is_flag=True, help="Send every file again, which mends what was damaged there.")
+@data_option
+def push_(release: str, to: str, keep: int, whole: bool, data: Path) -> None:
+    """Make RELEASE current in an object store: a data set's name (its current release), NAME@previous, an id or a folder.
+
+    Only files that are not there are sent. Readers (`crmrag ask NAME --data ADDRESS`, `crmrag serve --data ADDRESS`) change
+    to it within seconds, and never see a part of it. Of two pushes at once one is told that it was too late.
+    """
+    from crmrag_assets.release.push import push
+    from crmrag_query.artifacts.objects import open_objects
+
+    folder = find_named(release, data)
+    done = push(folder, open_objects(to, make=True), keep, whole)
+    name = read_manifest(folder).dataset
+    if done.there:
+        click.echo(f"Release {done.release} of {name} is current in {to} already; nothing was sent.")
+    else:
+        sent = (
+            f"{amount(done.files, 'file')} sent, {size_text(done.bytes)}"
+            if done.files
+            else "no file had to be sent"
+        )
+        click.echo(f"Release {done.release} of {name} is current in {to}: {sent}.")
+
+
 def _lines(name: str, data: Path) -> list[str]:
     folder = dataset_folder(data, name)
     current, previous = pointer(folder), pointer(folder, PREVIOUS)

@@ -34,6 +34,7 @@ from crmrag_assets.release.publish import (
     publish,
     require_consistent,
 )
+from crmrag_assets.release.push import push
 from crmrag_assets.release.report import make_report, report_markdown
 from crmrag_assets.sources.several import Several
 from crmrag_assets.steps.communities import STEPS as COMMUNITY_STEPS
@@ -46,6 +47,7 @@ from crmrag_assets.steps.pages import STEPS as PAGE_STEPS
 from crmrag_assets.steps.source import ENTITIES, PREFETCH, described, is_source, source_of
 from crmrag_query.artifacts.files import canonical_json
 from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest
+from crmrag_query.artifacts.objects import open_objects
 from crmrag_query.artifacts.places import release_ids
 from crmrag_query.artifacts.release import CONFIG, open_release
 from crmrag_query.config.datasets import OPERATIONAL
@@ -233,6 +235,35 @@ def publish_in_postgres(context: BuildContext) -> None:
         postgres.publish(connection, release, kept, progress=context.progress)
 
 
+def pushed_to_a_store(context: BuildContext) -> bool:
+    return bool(context.config.publish_to) and context.sample is None
+
+
+def write_pushed_release(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
+    """The release in an object store, where services on other machines read it.
+
+    `publish_to: s3://…` of a data set asks for it.
+    Only files that are not there are sent, and only then it is made current there; of two builds at once one is told.
+    """
+    manifest, to = read_manifest(context.folder("release")), context.config.publish_to
+    (folder / "pushed_release.json").write_text(
+        canonical_json({"release": manifest.id, "to": to}), encoding="utf-8"
+    )
+    return {"release": manifest.id, "to": to}
+
+
+def push_release(context: BuildContext) -> None:
+    """Push the release; sends nothing where it is current there."""
+    if pushed_to_a_store(context):
+        release = open_release(context.name, context.data)
+        objects = open_objects(context.config.publish_to, make=True)
+        push(release.folder, objects, context.config.keep_releases, advance=context.progress.advance)
+
+
+def pushed_inputs(context: BuildContext, chunk: str | None) -> Inputs:
+    return contents(context, "release") | {"to": context.config.publish_to}
+
+
 METHOD = Step("method", 1, write_method, inputs=method_inputs)
 VALIDATION_REPORT = Step(
     "validation_report", 2, write_report, inputs=report_inputs, parts=("chaining", "relationships", "ontology"),
@@ -245,7 +276,11 @@ RELEASE = Step(
 POSTGRES_GRAPH = Step(
     "postgres_graph", 1, write_postgres_graph, needs=("release",), wanted=published_in_postgres, after=publish_in_postgres
 )  # fmt: skip
-STEPS = (VALIDATION_REPORT, RELEASE, POSTGRES_GRAPH)
+PUSHED_RELEASE = Step(
+    "pushed_release", 1, write_pushed_release, inputs=pushed_inputs, needs=("release",), wanted=pushed_to_a_store,
+    after=push_release,
+)  # fmt: skip
+STEPS = (VALIDATION_REPORT, RELEASE, POSTGRES_GRAPH, PUSHED_RELEASE)
 PINNED_STEPS = (
     *PAGE_STEPS, PAGE_CANDIDATES, ENTITIES, PREFETCH, *GRAPH_STEPS, *DOCUMENT_STEPS, *INDEX_STEPS, *COMMUNITY_STEPS,
     *PARTITION_STEPS,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 from urllib.parse import urlsplit
 
 from crmrag_query.artifacts.manifest import Manifest, is_release_id, read_manifest, rebuild
+from crmrag_query.artifacts.mirror import bring
 from crmrag_query.artifacts.places import find_release
 from crmrag_query.artifacts.verify import (
     Intact,
@@ -117,9 +118,11 @@ def open_release(
     """Open the current release of a data set, or the release in a folder, for ``opener``, by default as the environment says.
 
     Sizes of the files that answering reads are checked; their checksums when a part is first opened, see ``intact``, or at
-    once where the opener demands a signature; those of all files by ``Release.verify``. Raises ReleaseNotFound, ReleaseError.
+    once where the opener demands a signature; those of all files by ``Release.verify``. Where the data folder mirrors an
+    object store, its current release is fetched before. Raises ReleaseNotFound, ReleaseError, StoreUnreachable.
     """
     opener = opener or Opener.here()
+    bring(path_or_dataset, data)
     folder = find_release(path_or_dataset, data)
     manifest = read_manifest(folder)
     if is_release_id(folder.name):

@@ -120,11 +120,14 @@ def diff(before: str, after: str | None, data: Path, limit: int, texts: bool, as
     Each is a release's id, a data set's name (its current release), NAME@previous, NAME@ID, or the folder of a release.
     `crmrag diff NAME` alone compares the previous release with the current one.
     """
+    from crmrag_query.artifacts.mirror import bring
     from crmrag_query.artifacts.places import find_named
     from crmrag_query.artifacts.release import open_release
     from crmrag_query.compare import compare
 
     names = (before, after) if after else (f"{before}@previous", before)
+    for name in names:
+        bring(name, data)
     old, new = (open_release(find_named(name, data)) for name in names)
     found = compare(old, new, limit, texts)
     if as_json:

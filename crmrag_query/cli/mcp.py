@@ -30,9 +30,9 @@ def mcp(
 ) -> None:
     """Serve TARGET to a language model by the Model Context Protocol, over standard input and output.
 
-    TARGET is a data folder (CRMRAG_DATA, else data), the folder of a release, or the address of a service; the key for a
-    service comes from the environment variable CRMRAG_API_KEY. A host such as Claude Desktop starts this command itself: see
-    docs/mcp.md.
+    TARGET is a data folder (CRMRAG_DATA, else data), the folder of a release, or the address of an object store or of a
+    service; the key for a service comes from the environment variable CRMRAG_API_KEY. A host such as Claude Desktop starts
+    this command itself: see docs/mcp.md.
     """
     import os
 
@@ -40,9 +40,9 @@ def mcp(
         from crmrag_query.mcp.server import make_server
     except ImportError as error:
         raise MissingExtraError("crmrag mcp", "mcp", str(error.name)) from error
-    from crmrag_query.client.base import ADDRESS, AsyncClient
+    from crmrag_query.client.base import AsyncClient, is_service
 
-    service = ADDRESS.match(target) is not None
+    service = is_service(target)
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO if verbose else logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )  # fmt: skip

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crmrag_query.artifacts.objects import is_address
+
 if TYPE_CHECKING:
     from crmrag_query.plans.records import Plan
 
@@ -20,13 +22,28 @@ trust_option: Decorator = click.option(
     multiple=True,
     help="A host that a release may have questions sent to, to encode them; several times for several (CRMRAG_TRUST).",
 )
+
+
+class DataFolder(click.Path):
+    """A data folder, or the one that mirrors the object store whose address is given."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and is_address(value):
+            from crmrag_query.artifacts.mirror import (
+                mirror_folder,
+            )  # with arrays and tables, which help needs not
+
+            return mirror_folder(value)
+        return super().convert(value, param, ctx)
+
+
 data_option: Decorator = click.option(
     "--data",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=DataFolder(file_okay=False, path_type=Path),
     envvar="CRMRAG_DATA",
     default=Path("data"),
     show_default=True,
-    help="Folder that builds write to (CRMRAG_DATA).",
+    help="Folder that builds write to, or, to read, the address of an object store (CRMRAG_DATA).",
 )
 mode_option: Decorator = click.option(
     "--mode",

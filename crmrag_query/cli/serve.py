@@ -24,7 +24,7 @@ from crmrag_query.errors import MissingExtraError
 @click.option(
     "--state",
     type=click.Path(path_type=Path),
-    help="Folder for answers and conversations; else DATA/service.",
+    help="Folder for answers and conversations; else DATA/service, of an object store data/service here.",
 )
 @click.option("--no-history", is_flag=True, help="Keep no answers and conversations.")
 @click.option("--quiet", is_flag=True, help="Log no requests.")
@@ -48,10 +48,12 @@ def serve(
     API keys come from the environment variable CRMRAG_API_KEYS, separated by commas; without it everybody may ask.
     """
     try:
+        from crmrag_query.artifacts.mirror import mirror_of
         from crmrag_query.service.launch import Settings, run
     except ImportError as error:
         raise MissingExtraError("crmrag serve", "service", str(error.name)) from error
-    folder = None if no_history else state or data / "service"
+    kept = Path("data") if mirror_of(data) else data  # a cache may be lost, answers may not
+    folder = None if no_history else state or kept / "service"
     run(
         Settings(
             str(data), dataset, model, api_base, None if folder is None else str(folder), quiet, trust=trust

@@ -37,10 +37,12 @@ def verify(dataset: str, release: str | None, signers: tuple[str, ...], data: Pa
     DATASET is a data set's name (its current release), NAME@previous, a release's id, or the folder of a release. Ends with
     status 1 when anything is wrong.
     """
+    from crmrag_query.artifacts.mirror import bring
     from crmrag_query.artifacts.places import find_named
     from crmrag_query.artifacts.release import Opener
     from crmrag_query.verify.run import verify_folder
 
+    bring(dataset, data)
     folder = find_named(f"{dataset}@{release}" if release else dataset, data)
     tell = (lambda check, finding: None) if as_json else show
     report = verify_folder(

@@ -24,6 +24,7 @@ from typing import (
 )
 
 from crmrag_query.answers.records import Answer, Event, Lineage
+from crmrag_query.artifacts.objects import is_address
 from crmrag_query.client import records, wire
 from crmrag_query.client.exchange import Limits, Service, Timeout
 from crmrag_query.client.wire import Route
@@ -107,6 +108,13 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
 
 
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def is_service(target: str) -> bool:
+    """Whether a target is the address of a service; else it is a folder or an object store."""
+    return ADDRESS.match(target) is not None and not is_address(target)
+
+
 Target = str | os.PathLike[str]
 History = Sequence[str] | Mapping[str, Any] | Answer
 
@@ -192,7 +200,7 @@ class BaseClient(ABC):
         trust: Sequence[str] = (),
     ) -> None:
         self._dataset = dataset
-        if ADDRESS.match(os.fspath(target)):
+        if is_service(os.fspath(target)):
             if model is not None or api_base is not None or trust:
                 raise QuestionError(
                     "A service answers with its own model, and opens its releases itself.",

@@ -38,6 +38,8 @@ from crmrag_query.answers.subject import example_questions
 from crmrag_query.answers.taught import lesson_for
 from crmrag_query.answers.understand import FIRST as NO_TURNS
 from crmrag_query.artifacts.manifest import MANIFEST
+from crmrag_query.artifacts.mirror import bring_all, follow, mirror_folder, mirror_of
+from crmrag_query.artifacts.objects import is_address
 from crmrag_query.artifacts.places import (
     CURRENT,
     RELEASES,
@@ -387,7 +389,8 @@ def warm(release: Release) -> None:
 
 @dataclass
 class Library:
-    """The data sets of a target: a data folder, the folder of a data set's releases, or a release's folder.
+    """The data sets of a target: a data folder, the folder of a data set's releases, or a release's folder. A data folder
+    that mirrors an object store is filled at first, and follows it.
 
     ``opener``: for whom they are opened, by default the one that the environment tells of.
     """
@@ -402,6 +405,9 @@ class Library:
     def __post_init__(self) -> None:
         self.target = self.target.expanduser()
         self._only = not (self.target / RELEASES).is_dir()
+        if (mirror := mirror_of(self.target)) is not None:
+            bring_all(mirror)
+            follow(mirror, self)
         if (self.target / MANIFEST).is_file():
             release = open_release(self.target, opener=self.opener)
             name = release.manifest.dataset
@@ -863,11 +869,13 @@ def open_engine(
     api_base: str | None = None,
     trust: Sequence[str] = (),
 ) -> Engine:
-    """The engine over a folder; ``trust``: hosts that its releases may have questions sent to.
+    """The engine over a folder, or over the object store at an address; ``trust``: hosts that its releases may have questions
+    sent to.
 
     ReleaseNotFound, ReleaseError for a folder that holds no release; ConfigError for what is no host.
     """
-    releases = Library(Path(target), dataset, Opener.here(trust))
+    folder = mirror_folder(target) if is_address(target) else Path(target)
+    releases = Library(folder, dataset, Opener.here(trust))
     if isinstance(model, str):
         from crmrag_query.llm.model import LiteLLM
 

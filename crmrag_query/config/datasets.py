@@ -39,7 +39,7 @@ def _some(languages: tuple[str, ...]) -> tuple[str, ...]:
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 SAMPLE_MARK = "-sample"  # at the end of a sample's name, after that of its data set
-OPERATIONAL = frozenset({"rebuild", "keep_releases", "shapes", "model_calls", "postgres"})
+OPERATIONAL = frozenset({"rebuild", "keep_releases", "shapes", "model_calls", "postgres", "publish_to"})
 """Keys that say how a data set is run and nothing of what is made of it: no release depends on them."""
 _NEITHER = (
     "a data set has `rdf`, files, `endpoint`, a SPARQL endpoint, or a list `sources`, and this has neither"
@@ -105,7 +105,7 @@ class DatasetConfig(Record):
     `rdf` holds files or globs below `root`, the folder that config/ stands in; `questions` a file there, of questions with
     known answers; `contexts` files that stand in for JSON-LD contexts, by their addresses; `shapes` files of SHACL shapes, in
     Turtle, that its checks hold it against. Of the releases the newest
-    `keep_releases` stay, the current and the previous one among them.
+    `keep_releases` stay, the current and the previous one among them; in the object store that `publish_to` names, too.
     """
 
     former = frozenset(f"endpoint.{key}" for key in FORMER if key.startswith("requests."))
@@ -136,6 +136,7 @@ class DatasetConfig(Record):
     write_markdown: bool | None = None
     write_triples_pickle: bool = False
     postgres: bool = False
+    publish_to: Annotated[str, StringConstraints(pattern=r"^((s3|gs|az|file)://\S+)?$")] = ""
     suspects: Suspects | None = None
     rebuild: Rebuild = Rebuild()
     keep_releases: int = Field(default=2, ge=2)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from crmrag_query.config.reading import Count, NotNegative, Positive, Record, part_file, read_part
 from crmrag_query.config.sources.endpoint import HeaderName, Variable
@@ -166,7 +166,8 @@ class Operations(Record):
     """Who is told of failures. `notify`: every hook is sent each message. `ui`: the address of the Dagster UI, for links.
 
     For the catalogue of assets: `owners`, addresses of e-mail and `team:NAME`; `service`: the address of `crmrag serve`, for
-    links to its page of a data set.
+    links to its page of a data set. `dask`: the address of the scheduler of a Dask cluster, whose workers make the chunks of
+    builds, and what is made beside them; "" for this machine.
     """
 
     notify: tuple[HookConfig, ...] = ()
@@ -178,6 +179,7 @@ class Operations(Record):
     watching: Watching = Watching()
     limits: Limits = Limits()
     database: Database = Database()
+    dask: Annotated[str, StringConstraints(pattern=r"^((tcp|tls|ws|wss)://\S+)?$")] = ""
 
 
 def load_operations(folder: Path | str | None = None) -> Operations:

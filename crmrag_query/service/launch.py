@@ -23,6 +23,7 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
+from crmrag_query.artifacts.mirror import shown_place
 from crmrag_query.client.local import Library, open_engine
 from crmrag_query.codec import from_plain, parse_json, to_json
 from crmrag_query.config.service import load_service
@@ -196,7 +197,8 @@ def run(settings: Settings, host: str, port: int, workers: int) -> None:
         settings = replace(settings, address=address[0])
         app = application(settings)  # what cannot be served is told here, once, and not by every worker
         click.echo(
-            f"CRM-RAG serves {settings.data} at http://{shown}:{address[1]} (Ctrl+C ends it)", err=True
+            f"CRM-RAG serves {shown_place(Path(settings.data))} at http://{shown}:{address[1]} (Ctrl+C ends it)",
+            err=True,
         )
         if not Library(Path(settings.data)).names():
             click.echo(

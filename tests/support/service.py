@@ -146,7 +146,7 @@ class Process:
         return "\n".join(self.seen)
 
 
-def command(data: Path, *options: str, forked: Path | None = None) -> list[str]:
+def command(data: Path | str, *options: str, forked: Path | None = None) -> list[str]:
     """The command line of `crmrag serve` on any free port; with ``forked`` that of one that `tests.support.forked` starts."""
     words = ("serve", "--data", str(data), "--port", "0", *options)
     if forked is not None:
@@ -155,7 +155,9 @@ def command(data: Path, *options: str, forked: Path | None = None) -> list[str]:
 
 
 @contextmanager
-def process(data: Path, *options: str, forked: Path | None = None, **environment: str) -> Iterator[Process]:
+def process(
+    data: Path | str, *options: str, forked: Path | None = None, **environment: str
+) -> Iterator[Process]:
     """A running `crmrag serve`, ready to answer; with ``forked`` no process id of its own is known."""
     popen = subprocess.Popen(
         command(data, *options, forked=forked), env=os.environ | environment, cwd=ROOT, stderr=subprocess.PIPE,

@@ -77,7 +77,8 @@ ENVIRONMENT = """\
 
 | variable | what |
 | --- | --- |
-| `CRMRAG_DATA` | the data folder, in place of `data`; for `crmrag mcp` also a release or the address of a service |
+| `CRMRAG_DATA` | the data folder, in place of `data`; to read, an object store; for `crmrag mcp` a release or service |
+| `CRMRAG_CACHE_GIB` | the most that is kept here of what comes from object stores; else two releases of each data set |
 | `CRMRAG_CONFIG` | the folder of these files |
 | `CRMRAG_MODEL` | the language model that writes answers, by its litellm name |
 | `CRMRAG_API_BASE` | the address of a model server of your own |
@@ -151,6 +152,8 @@ OF_A_DATASET = {
     "write_markdown": "a Markdown file for each document; by default up to 50,000 documents",
     "write_triples_pickle": "an extra triples_index.pkl for other programs; never read by us",
     "postgres": "what is searched of each release is published in PostgreSQL too: [PostgreSQL](../postgres.md)",
+    "publish_to": "an object store that each release is pushed to: s3://BUCKET/PREFIX, gs://…, az://… or file:///FOLDER: "
+    "[Object stores](../objects.md)",
     "suspects": "in place of the method's [suspects](#suspects), by the same keys: when an IRI seems to be several things",
 }
 TOLD_ELSEWHERE = ("endpoint.requests", "suspects", "sources[]")
