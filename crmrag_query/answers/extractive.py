@@ -105,8 +105,8 @@ def tied_set(
 
 
 def _is_noun(release: Release, reading: Reading, mention: Mention) -> bool:
-    """Whether a mention is what is asked for, or a word for a kind of things that is but a part of a name: of "which prizes did
-    *films* win" no company with films in its name."""
+    """Whether a mention is what is asked for, or a word for a kind of things that is but a part of a name: of "which prizes
+    did *films* win" no company with films in its name."""
     if is_asked_for(reading, mention):
         return True
     own, words = language(reading.language), tokenize(mention.text)
