@@ -148,8 +148,8 @@ ACCELERATOR = Shape(rows=32, step=64)
 
 @dataclass(frozen=True)
 class SentenceTransformerEncoder:
-    """A model of the sentence-transformers kind as PyTorch runs it, read from ``folder`` when first used; on a GPU where there
-    is one.
+    """A model of the sentence-transformers kind as PyTorch runs it, on a GPU where there is one; read from ``folder`` when
+    first used.
 
     On a CPU each text is run alone on one thread, one worker a core: the same bits whatever the batch, the
     order, the point of resumption or the number of cores (another processor or PyTorch may differ in the last
@@ -619,7 +619,7 @@ class OnnxDocuments:
         return self.original.count(texts)
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """Unit vectors float32 [n, d]; a text over the window is cut. Raises ModelError where rounding would change too much."""
+        """Unit vectors float32 [n, d]; a text over the window is cut. Raises ModelError where rounding changes too much."""
         opened = self._opened
         if opened is None:
             return self.original.encode(texts)
@@ -669,7 +669,8 @@ def write_int8(model: Path, out: Path) -> None:
             continue
         values, scales = in_blocks(weight.T)
         names = [f"{node.output[0]}/{part}" for part in ("int8", "scales")]
-        graph.initializer.extend(map(numpy_helper.from_array, (values, scales), names))
+        arrays = zip((values, scales), names, strict=True)
+        graph.initializer.extend(numpy_helper.from_array(array, name) for array, name in arrays)
         sizes = {"K": weight.shape[0], "N": weight.shape[1], "bits": 8, "block_size": BLOCK}
         inputs, outputs = [node.input[0], *names], list(node.output)
         node.CopyFrom(
