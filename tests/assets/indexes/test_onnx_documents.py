@@ -73,9 +73,8 @@ def test_the_bits_of_a_vector_depend_on_its_text_alone(
 def test_the_precision_is_part_of_the_key_and_float32_has_the_key_of_the_model(
     minilm: SentenceTransformerEncoder, root: Path
 ) -> None:
-    keys = {one: documents(minilm, root, precision=one).key for one in ("float32", "int8", "auto")}
-    assert keys["float32"] == minilm.key
-    assert keys["int8"] == keys["auto"] != keys["float32"]
+    keys = {one: documents(minilm, root, precision=one).key for one in ("float32", "int8")}
+    assert keys["float32"] == minilm.key != keys["int8"]
     assert documents(minilm, root, precision="int8").settings.key == keys["int8"]
     other = documents(minilm, root, precision="int8", document_prefix="passage: ")
     assert other.key != keys["int8"]
@@ -91,10 +90,9 @@ def test_the_prefix_is_encoded_with_the_text(minilm: SentenceTransformerEncoder,
 @pytest.mark.parametrize(
     ("gpu", "precision", "kind"),
     [
-        (True, "auto", SentenceTransformerEncoder),
         (True, "float32", SentenceTransformerEncoder),
         (True, "int8", OnnxDocuments),
-        (False, "auto", OnnxDocuments),
+        (False, "int8", OnnxDocuments),
         (False, "float32", OnnxDocuments),
     ],
 )
@@ -127,7 +125,7 @@ def test_a_model_that_rounding_would_change_is_refused_with_what_to_do(
 
     monkeypatch.setattr(module, "in_blocks", coarse)
     with pytest.raises(ModelError, match=r"in int8 differs from itself: cosine .*precision: float32"):
-        documents(minilm, root).encode(["icon"])
+        documents(minilm, root, precision="int8").encode(["icon"])
 
 
 @given(arrays(np.float32, (3, 2 * BLOCK), elements=st.floats(-1e3, 1e3, width=32)))
