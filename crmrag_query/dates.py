@@ -146,10 +146,13 @@ CIRCA: Final = (
 )
 BEFORE: Final = r"(?:before|avant|vor|πριν απο το|πριν το|πριν|prima del|antes del?)"
 AFTER: Final = r"(?:after|apres|nach|μετα το|μετα|dopo il|dopo|despues del?)"
-UNTIL: Final = r"(?:until|no later than|not after|up to|by|jusqu'en|jusqu'au|bis|εωσ|μεχρι|ωσ|fino al?|hasta)"
+UNTIL: Final = (
+    r"(?:until|no later than|not after|up to|by|jusqu'en|jusqu'au|bis(?: zum)?|εωσ|μεχρι|ωσ|"
+    r"fino al?|hasta(?: el)?)"
+)
 SINCE: Final = (
-    r"(?:since|no earlier than|not before|from|a partir de|a partir du|depuis|ab|seit|απο|"
-    r"a partire dal|dal|a partir del|desde)"
+    r"(?:since|no earlier than|not before|from|a partir de|a partir du|depuis(?: le)?|ab|seit(?: dem)?|απο|"
+    r"a partire dal|dal|a partir del|desde(?: el)?)"
 )
 RANGE: Final = (
     (r"(?:between|entre|zwischen|μεταξυ|tra|fra)", r"(?:and|et|und|και|e|y)"),
@@ -227,6 +230,12 @@ ONLY_BEGIN: Final[dict[str, str]] = {
     "it": "dal",
     "es": "desde",
 }
+BEFORE_DAYS: Final[dict[str, tuple[str, str]]] = {
+    "fr": ("jusqu'au", "depuis le"),
+    "de": ("bis zum", "seit dem"),
+    "es": ("hasta el", "desde el"),
+}
+"""Until and since, where they are others before a day than before a month or a year."""
 
 XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 _ISO = re.compile(
@@ -445,8 +454,11 @@ def _extent(begin: int | None, end: int | None, lang: str) -> str:
     if begin is None or end is None:
         known = end if begin is None else begin
         assert known is not None
+        edge = _edge(known, begin is None, lang)
         word = (ONLY_END if begin is None else ONLY_BEGIN)[lang]
-        return f"{word} {_edge(known, begin is None, lang)}"
+        if edge == _day_text(known, lang) and lang in BEFORE_DAYS:
+            word = BEFORE_DAYS[lang][begin is not None]
+        return f"{word} {edge}"
     (first, month, day), (last, last_month, last_day) = civil(begin), civil(end)
     if (month, day, last_month, last_day) == (1, 1, 12, 31):
         return _years(first, last, lang)
@@ -482,10 +494,11 @@ def _year_text(year: int, lang: str) -> str:
 
 
 def _month(year: int, month: int, lang: str) -> str:
-    return f"{MONTHS[lang][month - 1]} {_year_text(year, lang)}"
+    of = "de " if lang == "es" else ""
+    return f"{MONTHS[lang][month - 1]} {of}{_year_text(year, lang)}"
 
 
 def _day_text(number: int, lang: str) -> str:
     year, month, day = civil(number)
-    dot = "." if lang == "de" else ""
-    return f"{day}{dot} {_month(year, month, lang)}"
+    after = {"de": ".", "es": " de"}.get(lang, "")
+    return f"{day}{after} {_month(year, month, lang)}"

@@ -14,24 +14,20 @@ from dataclasses import dataclass, field
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from crmrag_assets.build.reporting import NAME_WIDTH, UNITS, Row, StepProgress, amount
+from crmrag_assets.build.reporting import NAME_WIDTH, UNITS, Reporter, Row, StepProgress, amount
 from crmrag_assets.build.step import ARTIFACTS, Outcome
 from crmrag_assets.harvest.report import Broken, Missing
 from crmrag_query.artifacts.verify import read_provenance
 from crmrag_query.cli.options import data_option
 from crmrag_query.errors import BuildFault
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from crmrag_assets.build.reporting import Reporter
 __all__ = ["config_option", "data_option", "threads_option", "use_threads"]
 
 

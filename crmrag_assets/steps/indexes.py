@@ -113,15 +113,18 @@ def caches_of(context: BuildContext, chunk: str) -> list[Path]:
     """The chunk's cache of vectors, and those of the chunks that held its documents when there were more of them, or fewer.
 
     Chunks that lie within it have a cache only where there were more. Those that it lies within may also be of other
-    documents now; they count while it has nothing in a cache of its own.
+    documents now; they count while it has nothing in a cache of its own. One in which nothing is yet tells nothing.
     """
+
+    def begun(path: Path) -> bool:
+        return path.exists() and path.stat().st_size > 0
+
     own = cache_of(context, chunk)
     first = int(chunk, 16)
     within = [number for number in buckets_of(chunk, bits_of(context)) if number != first]
-    begun = own.exists() and own.stat().st_size > 0
-    around = [] if begun else sorted({first & (0xFF << bits) for bits in range(9)} - {first})
+    around = [] if begun(own) else sorted({first & (0xFF << bits) for bits in range(9)} - {first})
     paths = (own.with_stem(f"{number:02x}") for number in (*within, *reversed(around)))
-    return [own, *(path for path in paths if path.exists())]
+    return [own, *filter(begun, paths)]
 
 
 def cache_of(context: BuildContext, name: str) -> Path:

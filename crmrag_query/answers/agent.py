@@ -37,6 +37,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.llm import model as llm
 from crmrag_query.llm.model import AnyMessage, Model, WholeModel, bare
 from crmrag_query.llm.talk import Talk
+from crmrag_query.notes import Note
 from crmrag_query.plans.records import Plan
 from crmrag_query.retrieval.modes import lacking, modes_of
 from crmrag_query.sets.records import AnswerSet, Cell
@@ -107,7 +108,6 @@ SETS_MEMBERS = 25  # of an exact set that are told
 REPLY_TOKENS = 2_000
 LAST_SHARE = 0.25  # of the seconds, that are kept for the answer itself
 CELL = 200  # characters of a cell
-UNCALLED = "It must call tools in this mode."  # in the note of a model that failed at it
 LAST: Final = "You may call no more tools. Answer now, from the results that you have."
 
 SparqlText = Annotated[
@@ -262,12 +262,15 @@ def work(
         last = step == bounds.steps or spent >= bounds.tokens or talk.left < bounds.seconds * LAST_SHARE
         if last:
             why = "steps" if step == bounds.steps else "tokens" if spent >= bounds.tokens else "seconds"
-            notes.append(f"The model was stopped after {len(calls)} calls: it has no more {why}.")
+            stopped = f"The model was stopped after {len(calls)} calls: it has no more {why}."
+            notes.append(Note(stopped, "stopped", n=len(calls)))
             messages.append({"role": "user", "content": LAST})
         try:
             reply = talk.call(messages, definitions, may_call=not last)
         except ModelError as error:
-            return Worked(tuple(calls), "", (*notes, f"{error} {UNCALLED}"))
+            return Worked(
+                tuple(calls), "", (*notes, Note(f"{error} It must call tools in this mode.", "tools"))
+            )
         if not reply.calls or last:
             return Worked(tuple(calls), reply.text, tuple(notes))
         messages.append({"role": "assistant", "content": reply.text, "tool_calls": reply.calls})
@@ -330,7 +333,8 @@ def results_of(release: Release, worked: Worked) -> Gathered:
     """The calls of a model as evidence, and its text."""
     notes = worked.notes
     if worked.text and not worked.calls:
-        notes = (*notes, "The model called no tools; what it wrote rests on nothing and was left out.")
+        nothing = "The model called no tools; what it wrote rests on nothing and was left out."
+        notes = (*notes, Note(nothing, "uncalled"))
     numbers = _Numbers(release[Graph])
     findings = tuple(tool(one.n, one.name, one.lines, *numbers.of(one)) for one in worked.calls)
     return Gathered(findings, text=worked.text, notes=notes)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from crmrag_query.answers.agent import (
     NOTHING,
-    UNCALLED,
     AgentTools,
     Gathered,
     context_of,
@@ -54,6 +53,7 @@ from crmrag_query.answers.records import (
     Token,
     Used,
     answer_of,
+    remarks_of,
 )
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.subject import (
@@ -67,9 +67,8 @@ from crmrag_query.answers.subject import (
     theme_words,
 )
 from crmrag_query.answers.support import check_support, cited_numbers
-from crmrag_query.answers.themes import UNREAD, tell_themes, themes_of, with_points
+from crmrag_query.answers.themes import tell_themes, themes_of, with_points
 from crmrag_query.answers.understand import (
-    BY_WORDS,
     FIRST,
     MODEL_STAGES,
     Understood,
@@ -88,12 +87,13 @@ from crmrag_query.context.paths import paths_of
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import category_name, type_nodes
-from crmrag_query.errors import MissingExtraError, ModelError
+from crmrag_query.errors import MissingExtraError, ModelError, QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES
 from crmrag_query.linking import NameIndex, meant
 from crmrag_query.llm.model import CannedModel, Metered, Model
+from crmrag_query.notes import Note
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Among, Anchor, Dated, Plan, Related, parts_of
 from crmrag_query.plans.sparql import to_sparql
@@ -102,13 +102,12 @@ from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import compiled
-from crmrag_query.questions.model import UNANALYSED
 from crmrag_query.questions.state import Focus, Kind, turns_of
+from crmrag_query.questions.state import Turn as Asked
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.heard import analysed
 from crmrag_query.reading.read import Parsed
-from crmrag_query.reading.with_model import UNPLANNED
 from crmrag_query.retrieval.channels.communities import things
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import default_mode
@@ -117,7 +116,7 @@ from crmrag_query.retrieval.pool import Candidate, interleave
 from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
 from crmrag_query.sparql.desk import SparqlDesk
 from crmrag_query.sparql.evaluate import SparqlResult
-from crmrag_query.sparql.written import UNWRITTEN, query_with_model
+from crmrag_query.sparql.written import query_with_model
 from crmrag_query.stores.opened import open_store
 from crmrag_query.timing import Clock
 
@@ -175,7 +174,7 @@ def with_focus(release: Release, state: ConversationState) -> ConversationState:
     """The state as it is; one of questions alone, such as a caller's history, with what its last questions name in focus."""
     if not state.turns or any(turn.plan or turn.shown or turn.focus for turn in state.turns):
         return state
-    known = []
+    known: list[Asked] = []
     for turn in state.turns[-HISTORY:]:
         analysis = analysed(release, turn.question)
         named = (mention.entities[0] for mention in individuals(release, analysis))
@@ -184,7 +183,13 @@ def with_focus(release: Release, state: ConversationState) -> ConversationState:
         if not nodes and turn is state.turns[-1] and any(map(str.isalnum, turn.question)):
             asked = facts_of(release, understand(release, turn.question))
             nodes = list(asked.nodes) if asked is not None and asked.asked and not asked.unknown else []
-        known.append(replace(turn, focus=focused(release, nodes, analysis.reading.language)))
+        focus = focused(release, nodes, analysis.reading.language)
+        # what its pronoun means is still spoken of: "Who was X?", "Which church did he build?"
+        if not focus and known and any(map(str.isalnum, turn.question)):
+            with suppress(QuestionError):  # what cannot be asked says nothing
+                follow_up = understand(release, turn.question, replace(state, turns=tuple(known))).follow_up
+                focus, turn = follow_up.focus, replace(turn, resolved=follow_up.resolved)
+        known.append(replace(turn, focus=focus))
     return replace(state, turns=(*state.turns[:-HISTORY], *known))
 
 
@@ -379,18 +384,10 @@ EXTRACTIVE = "extractive"
 TOOK_PART = {"P11", "P11i"}
 PARTIAL = "The search by “{name}” failed, so that the answer rests on what the others found."
 WITHOUT_MODEL = "The answer was made without it."
-PASSING = (
-    PARTIAL.partition("{name}")[2],
-    WITHOUT_MODEL,
-    BY_WORDS,
-    UNANALYSED,
-    UNPLANNED,
-    UNWRITTEN,
-    UNCALLED,
-    UNREAD,
-    "took longer than",
-)
-"""What stands in notes of what failed and may succeed at another time."""
+
+
+def _partial(name: str) -> Note:
+    return Note(PARTIAL.format(name=name), "search")
 
 
 @dataclass(frozen=True)
@@ -466,7 +463,7 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     turn.add_context(listed)
     yield Evidence(tuple(replace(source, cited=False) for source in turn.with_images(listed)))
     notes = with_notes(understood.notes, exact)
-    notes += [*gathered.notes, *(PARTIAL.format(name=name) for name in turn.prepared.retrieved.failed)]
+    notes += [*gathered.notes, *map(_partial, turn.prepared.retrieved.failed)]
     written: Written | None = None
     written_by, cited = EXTRACTIVE, turn.no_sources()
     with clock("answer"):
@@ -478,7 +475,7 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
                     else:
                         yield event
             except ModelError as error:
-                notes.append(f"{error} {WITHOUT_MODEL}")
+                notes.append(Note(f"{error} {WITHOUT_MODEL}", "model"))
                 yield Restart(str(error))
         if written is None:
             cited = turn.no_sources()
@@ -516,7 +513,7 @@ def gather_with_model(
                     release, understood.question, model, run, desk.config, earlier_of(state)
                 )
             except MissingExtraError as error:
-                return Gathered(notes=(str(error),))
+                return Gathered(notes=(Note(str(error), "query", passing=False),))
             return rows_of(release, written, language)
         tools = AgentTools(open_store(release, language), how.dataset, run, desk.config, release=release)
         earlier = [turn.question for turn in state.topic]
@@ -704,23 +701,58 @@ class Turn:
             return self._checked(refused, cited, refused=not says_no)
         if (told := self._of_found(cited)) is not None:
             return told
+        lost = lost_words(release, parsed, prepared.analysis, prepared.ranked)
+        # What is left of "how many people did it save?" without its verb is another number.
+        if lost and parsed.plan is not None and parsed.plan.compute.kind == "count":
+            quoted = ", ".join(f"“{word}”" for word in lost)
+            text = release.method.sets.words(language).unknown.replace("{first}", quoted)
+            return self._checked(text, cited, refused=not self._offers)
         extracted = self._extracted(cited)
         unnamed = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
         if extracted.refused and unnamed and not cited_numbers(extracted.text):
             return self._checked(unnamed, cited, refused=not says_no, notes=extracted.notes)
-        text, lost = extracted.text, lost_words(release, parsed, prepared.analysis, prepared.ranked)
+        text, perhaps = extracted.text, self._likeliest(cited)
+        if perhaps:
+            bare = extracted.refused and not cited_numbers(text)
+            text = perhaps if bare else f"{text}\n{perhaps}"
         # said of the set that stands beside it as well
-        if lost and isinstance(exact, Exact) and not extracted.refused:
+        elif lost and isinstance(exact, Exact) and not extracted.refused:
             quoted = ", ".join(f"“{word}”" for word in lost)
             text += "\n" + release.method.sets.words(language).unknown.replace("{first}", quoted)
-        # Where a reading has a set, though it is not sure, the data may well tell; not by a set of all that there is.
-        offered = (
+        return self._checked(
+            text, cited, extracted.refused and not (self._offers or perhaps), extracted.notes
+        )
+
+    @property
+    def _offers(self) -> bool:
+        """Whether a reading has a set, though it is not sure, so that the data may well tell; not by all that there is."""
+        exact = self.exact
+        return (
             isinstance(exact, Exact)
             and exact.set.size > 0
             and bool(exact.plan.where or exact.plan.target.types)
-            and prepared.analysis.form is not Form.SPECIFIC
+            and self.prepared.analysis.form is not Form.SPECIFIC
         )
-        return self._checked(text, cited, extracted.refused and not offered, extracted.notes)
+
+    @property
+    def _is_likely(self) -> bool:
+        """Whether the best reading, though not sure, is likely what is meant, and has a set; not that of all there is."""
+        exact = self.exact
+        if not isinstance(exact, Exact) or not exact.parsed.likely:
+            return False
+        return exact.set.size > 0 and bool(exact.plan.where or exact.plan.target.types)
+
+    def _likeliest(self, cited: SourceList) -> str:
+        """The set of a likely reading, told as what may be meant; "" where there is none, and where what is cited has all of
+        it. A yes that is not sure is none."""
+        exact = self.exact
+        if not isinstance(exact, Exact) or not self._is_likely or exact.set.kind == "ask":
+            return ""
+        nodes = (self.release[Graph].node(one.iri) for one in exact.set.members)
+        if exact.set.kind == "list" and all(node is not None and cited.has(node) for node in nodes):
+            return ""
+        words = self.release.method.sets.words(exact.set.language)
+        return words.perhaps.replace("{what}", told_set(self.release, exact, cited))
 
     def _of_lines(self, cited: SourceList) -> Written:
         """What the lines say that were found, and nothing else."""
@@ -778,7 +810,7 @@ class Turn:
             text = portrait(release, asked.nodes, language, cited)
             text = f"{text} {words.unknown.replace('{first}', quoted)}"
             return self._checked(text, cited, refused=False)
-        if any(holds_all(line, asked.unknown) for line in self.prepared.ranked[:NEAR]):
+        if self._is_likely or any(holds_all(line, asked.unknown) for line in self.prepared.ranked[:NEAR]):
             return None
         refusal = words.not_told.replace("{words}", quoted)
         text = f"{refusal}\n{recorded(release, asked.nodes, language, cited)}"
@@ -862,7 +894,10 @@ class Turn:
     def answer(self, written: Written, cited: SourceList, written_by: str, notes: Sequence[str]) -> Answer:
         """The cited sources first; the context's others follow, as far as the form of question has places."""
         numbers, support, reading = len(cited), written.support, self.prepared.analysis.reading
-        suspects = [f"{label} may be several things merged under one IRI." for label in cited.suspects()]
+        suspects = [
+            Note(f"{label} may be several things merged under one IRI.", "merged", label=label)
+            for label in cited.suspects()
+        ]
         most = places_of(self.prepared.analysis.form, self.release.method.retrieval, self.mode)
         exact = self.exact if isinstance(self.exact, Exact) else None
         tells_facts = written_by == EXTRACTIVE and self._tells_facts
@@ -880,7 +915,9 @@ class Turn:
         )
         if read := [one.label for one in sources if one.read and one.cited]:
             words = self.release.method.sets.words(reading.language)
-            notes = (*notes, f"{', '.join(dict.fromkeys(read))}: {words.read}.")
+            labels = ", ".join(dict.fromkeys(read))
+            notes = (*notes, Note(f"{labels}: {words.read}.", "read", labels=labels))
+        told = (*notes, *written.notes, *suspects)
         return Answer(
             self.prepared.understood.question,
             written.text,
@@ -889,7 +926,7 @@ class Turn:
             self.release.id,
             exact is not None and exact.certain,
             written_by,
-            (*notes, *written.notes, *suspects),
+            tuple(map(str, told)),
             citations=support.citations,
             unsupported=support.unsupported,
             refused=support.refused,
@@ -900,6 +937,7 @@ class Turn:
             asked=self.prepared.understood.follow_up.resolved,
             choices=choices_of(self.release, exact) if exact is not None else (),
             query=self.gathered.query,
+            remarks=remarks_of(told),
         )
 
     def state_after(self, answer: Answer) -> ConversationState:
@@ -925,7 +963,7 @@ class Turn:
 
 def is_lasting(answer: Answer) -> bool:
     """Whether nothing failed while an answer was made that may succeed at another time."""
-    return not any(passing in note for note in answer.notes for passing in PASSING)
+    return not any(one.passing for one in answer.remarks)
 
 
 def state_after(answer: Answer) -> ConversationState:

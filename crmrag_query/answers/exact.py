@@ -21,6 +21,7 @@ from crmrag_query.errors import ConfigError, QuestionError, TookTooLong
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.llm.model import Model
+from crmrag_query.notes import Note
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import SECONDS, execute, members_of
@@ -495,7 +496,7 @@ def find_exact(
             parsed = replace(own, notes=(*parsed.notes, *own.notes))
             whole = parsed.plan
     except TookTooLong as error:
-        parsed = Parsed(None, notes=(str(error),))
+        parsed = Parsed(None, notes=(Note(str(error), "time"),))
     if model is not None:
         made = plan_with_model(release, question, model, earlier_of(state))
     # What a model could map of the question, where our own reading is not sure: told with the words that do not restrict it.
@@ -537,7 +538,7 @@ def find_exact(
         with working(SECONDS, "Telling the plan's set", "Ask for less."):
             found = answer_set(release, plan, page, language, told, outcome, sparql=small, name=dataset)
     except TookTooLong as error:
-        return replace(parsed, plan=None, certain=False, notes=(*parsed.notes, str(error)))
+        return replace(parsed, plan=None, certain=False, notes=(*parsed.notes, Note(str(error), "time")))
     except QuestionError:
         return parsed
     by_model = made.usable or mapped is not None

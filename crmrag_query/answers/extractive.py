@@ -424,8 +424,11 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     # One word aside, what is said of a list is understood, and told; a number would be another one.
     restricts = bool(parsed.plan.where) and not parsed.empty and parsed.plan.compute.kind != "count"
     nowhere = [word for word in tied if not words_of(word)]
-    strange = any(not words_of(word) for word in asked) or len(nowhere) > restricts
-    if not asked_of_one and not (parsed.guessed and strange) and not (parsed.absent and parsed.empty):
+    uncounted = any(
+        not words_of(word) for word in asked
+    )  # "how many *visitors*", of which no document has any
+    strange = parsed.guessed and len(nowhere) > restricts
+    if not asked_of_one and not uncounted and not strange and not (parsed.absent and parsed.empty):
         return ""  # what lines tell of a list is told with the words that are not, and readings are offered beside it
     if parsed.absent and len(lost) == len(parsed.unknown):
         language, relations = analysis.reading.language, release.method.relations

@@ -28,6 +28,7 @@ from crmrag_query.context.context import Context, ContextLine, ContextSource, Fi
 from crmrag_query.errors import ModelError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import CUT, Message, Model, bare, within
+from crmrag_query.notes import Note
 from crmrag_query.questions.form import Reading
 from crmrag_query.sets.describe import misstated
 from crmrag_query.sets.records import AnswerSet
@@ -170,13 +171,17 @@ def stream_answer(
     renumberer = Renumberer(number, known is not None and context.known is not None)
     asked = messages or messages_for(release, reading, context, history)
     said = yield from _say(model, asked, renumberer, release)
-    note, told = "", [line.text for line in context.known.head] if context.known is not None else []
+    note: Note | None = None
+    told = [line.text for line in context.known.head] if context.known is not None else []
     if (
         known is not None
         and known.exhaustive
         and (right := corrected(said, known, release.method, told)) != said
     ):
-        note = f"The model {model.name} stated another number than the set's; that sentence was replaced."
+        told_number = (
+            f"The model {model.name} stated another number than the set's; that sentence was replaced."
+        )
+        note = Note(told_number, "number")
         said = right
         yield Restart(note)
         yield Token(said)
@@ -271,14 +276,20 @@ def nearest(lines: Sequence[ContextLine], said: str, reading: Reading, release: 
     return [lines[at] for at in best[:EVIDENCE_LINES]]
 
 
-def _notes(said: str, support: Support, dropped: int) -> Iterator[str]:
+def _notes(said: str, support: Support, dropped: int) -> Iterator[Note]:
     if said.endswith(CUT):
-        yield "The model's answer was cut at its length limit."
+        yield Note("The model's answer was cut at its length limit.", "cut")
     if dropped:
-        yield f"{dropped} citation{'s' if dropped > 1 else ''} of the model led to no source and were left out."
+        told = (
+            f"{dropped} citation{'s' if dropped > 1 else ''} of the model led to no source and were left out."
+        )
+        yield Note(told, "dropped", n=dropped)
     if not support.citations and SET not in said and not support.refused:
-        yield "The model cited none of its sources."
-    if support.unsupported:
-        yield f"Not supported by what they cite: {len(support.unsupported)} of the answer's sentences."
+        yield Note("The model cited none of its sources.", "uncited")
+    if lacking := len(support.unsupported):
+        yield Note(
+            f"Not supported by what they cite: {lacking} of the answer's sentences.", "unsupported", n=lacking
+        )
     if support.quality.score < WARN_BELOW:
-        yield f"The quality of this answer is low ({support.quality.score:.2f}, of 1)."
+        score = f"{support.quality.score:.2f}"
+        yield Note(f"The quality of this answer is low ({score}, of 1).", "quality", score=score)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from crmrag_query.entities.named import Coordinates, Dates, Named, SourceTriple
+from crmrag_query.notes import Note
 from crmrag_query.sets.records import AnswerSet, Chip, Facets
 from crmrag_query.shown import Shown, TableRow
 from crmrag_query.text import amount, printable, shorten
@@ -221,6 +222,23 @@ class Choice:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What a `note` of an answer is of (``crmrag_query.notes``), and the `values` that it tells, so that a page can say it in
+    its own language; ``passing``: the same question may be answered without it at another time."""
+
+    note: str
+    kind: str
+    values: dict[str, str] = field(default_factory=dict, hash=False)
+    passing: bool = False
+
+
+def remarks_of(notes: Iterable[str]) -> tuple[Remark, ...]:
+    """The remarks of those notes that say what they are of."""
+    known = (note for note in notes if isinstance(note, Note))
+    return tuple(Remark(str(note), note.kind, note.values, note.passing) for note in known)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer(Shown):
     """An answer: ``text`` cites ``sources`` as [n]; its table is that of its sources.
@@ -233,7 +251,8 @@ class Answer(Shown):
     answer, opaque; give the answer as ``history`` of the next question to go on. ``id``: under which a service keeps it, ""
     where none does (answers that differ in it alone are equal). ``asked``: the question as it was understood after what went
     before. ``choices``: readings that are not sure, best first, whose sets stand beside the answer and are not told by it.
-    ``query``: the SPARQL that a model wrote and that the answer rests on, "" for none.
+    ``query``: the SPARQL that a model wrote and that the answer rests on, "" for none. ``remarks``: what those of the
+    ``notes`` are of that can be told in any language.
     """
 
     question: str
@@ -258,6 +277,7 @@ class Answer(Shown):
     asked: str = ""
     choices: tuple[Choice, ...] = ()
     query: str = ""
+    remarks: tuple[Remark, ...] = ()
 
     COLUMNS: ClassVar[dict[str, type]] = {
         "n": int, "cited": bool, "label": str, "category": str, "iri": str, "classes": str, "dates": str, "snippet": str,

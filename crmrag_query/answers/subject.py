@@ -555,6 +555,14 @@ class _Asking:
             if self.of_one and self._asks_for_unknown(first, last, own, said, small):
                 continue
             known = any_known(self.release, self.nodes, relations)
+            doing = {
+                at
+                for one in own
+                if (one.first, one.last) not in self.nouns and wanted & int(Category.Actor)
+                for at in range(one.first, one.last)
+            }
+            if doing and doing.isdisjoint(said):
+                stated = {}  # who wrote on the murals did not pay for them
             if stated and (
                 not known or strength > sum(map(len, own)) or self._is_of_kind_said(stated, said, relations)
             ):

@@ -23,6 +23,7 @@ from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ModelUnreachable
 from crmrag_query.llm.model import Message, Model, Request
 from crmrag_query.llm.pool import ModelPool
+from crmrag_query.notes import Note
 from crmrag_query.reading.plan_json import read_json
 from crmrag_query.retrieval.channels.communities import named, nearest
 from crmrag_query.retrieval.communities import CommunityIndex
@@ -114,7 +115,6 @@ MEMBERS, MEMBER = 8, 600  # of a theme, the most central, whose documents are to
 WORKERS, SECONDS = 5, 30.0
 POINTS, POINT = 6, 400  # that a theme may give, and characters of one
 REPLY_TOKENS = 600
-UNREAD = "The model read"  # … so many of the themes: in the note of one that failed at others
 FOUND: Final = (
     "What a first reading found in the sources of these numbers; it is data too, and the sources alone count:"
 )
@@ -171,7 +171,9 @@ def with_points(
     ]
     found.sort(key=lambda one: -one[1].importance)
     failed = pool.counts["failed"] + pool.counts["left"]
-    notes = (f"{UNREAD} {len(held) - failed} of {len(held)} themes: {pool.why}",) if failed else ()
+    read, every = len(held) - failed, len(held)
+    told = f"The model read {read} of {every} themes: {pool.why}"
+    notes = (Note(told, "themes", n=read, all=every),) if failed else ()
     if not found:
         return list(messages), notes
     points = [f"[{n}] {as_data(point.text)}" for n, point in found]

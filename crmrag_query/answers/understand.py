@@ -21,6 +21,7 @@ from crmrag_query.errors import ModelUnreachable, QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, stop_words
 from crmrag_query.llm.model import Model
+from crmrag_query.notes import Note
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.within import Scope
@@ -429,7 +430,7 @@ def understand(
             vectors = [release[QueryEncoder].of_question(text) for text in texts]
         except ModelUnreachable as error:  # what needs no vector still answers
             vectors = [np.zeros(release[QueryEncoder].settings.dimension, np.float32) for _ in texts]
-            notes.append(f"{error} {BY_WORDS}")
+            notes.append(Note(f"{error} {BY_WORDS}", "meaning"))
         within_documents = None if scope is None else scope.documents
         queries = tuple(
             Query.of(
@@ -441,7 +442,8 @@ def understand(
             )
             for text, vector in zip(texts, vectors, strict=True)
         )
-    notes += [release[QueryEncoder].withheld] if release[QueryEncoder].withheld else []
+    withheld = release[QueryEncoder].withheld
+    notes += [Note(withheld, "meaning", passing=False)] if withheld else []
     nodes = (release[Graph].node(iri) for iri in follow_up.excluded)
     excluded = Exclusion(
         release, frozenset(node for node in nodes if node is not None), frozenset(follow_up.excluded_types)

@@ -101,17 +101,22 @@ class SetWords(Record):
     """Words of one language for sets.
 
     In sentences `{what}` is the plan in words, `{n}` a number of the set, `{first}` the first few of it. The prose has
-    `size`, `shown` or `all_shown` (members), `some`, `nothing`, `tied`, `groups`, `rows`, `common`, `more`, `excluded` by
+    `size`, or `one` for a list of one, `shown` or `all_shown` (members), `part` (what it was looked for among), `some`,
+    `nothing`, `tied`, `with_ties` (a ranking of more than were asked for), `groups`, `rows`, `common`, `more`, `excluded` by
     reason, `distinct`, `not_exhaustive`, `unknown`, `mentioned`; all others are words of chips: `not_` negates one, `missing`
-    is a relation that is not stated at all.
+    is a relation that is not stated at all, `stated` a `{way}` and what it leads to. Releases that were made before a word
+    was said have its default.
     """
 
     size: Counted
+    one: str = ""
     shown: str
     all_shown: str
     some: Counted
     nothing: str
+    part: str = ""
     tied: str
+    with_ties: str = ""
     groups: Counted
     rows: Counted
     common: Counted
@@ -123,6 +128,7 @@ class SetWords(Record):
     unknown: str
     absent: str
     not_told: str
+    perhaps: str = "This may be what is meant. {what}"
     meant: str
     nowhere: str
     taught: str = "Read as {who} taught it on {when}."
@@ -132,7 +138,9 @@ class SetWords(Record):
     not_: str
     or_: str
     any_: str
+    any_kind: str = ""
     missing: str
+    stated: str = "{way}: {what}"
     dated: str
     possibly: str
     begins: str
@@ -148,6 +156,8 @@ class SetWords(Record):
     latest: str
     highest: str
     lowest: str
+    most: str = ""
+    fewest: str = ""
     first: Counted
     grouped: str
     at_least: Counted
@@ -163,7 +173,7 @@ class SetWords(Record):
     prepositions: tuple[str, ...] = ()
     """Last words of a relation after which prose needs no colon: created *by* X."""
     mentioned: str = ""
-    """Of words that were found in texts only; releases made before it was said have none."""
+    """Of words that were found in texts only."""
 
 
 class Claims(Record):

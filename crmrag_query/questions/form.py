@@ -122,7 +122,8 @@ def _language(heard: Asked, lexicon: Compiled, preferred: Sequence[str]) -> Lang
     plain = ["" if at in possessive else word for at, word in enumerate(heard.visible)]
     every = [word for at, word in enumerate(heard.words) if at not in possessive]
     known = list(lexicon.languages)
-    letters = "".join(chunk.text for chunk in heard.chunks if chunk.first not in heard.named)
+    own = (chunk.text for chunk in heard.chunks if chunk.first not in heard.named)
+    letters = "".join(text for text in own if not text[:1].isupper())  # names have any
     shared = {word: sum(word in one.stop for one in lexicon.languages.values()) for word in plain if word}
 
     def score(code: str) -> tuple[float, int]:

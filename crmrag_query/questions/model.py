@@ -17,13 +17,14 @@ from crmrag_query.config.reading import CategoryName
 from crmrag_query.errors import CrmRagError
 from crmrag_query.llm.model import Message, Model, Schema, reply_of
 from crmrag_query.llm.talk import repair
+from crmrag_query.notes import Note
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.state import QUESTIONS, ConversationState
 
 SECONDS = 20.0  # until the model must be done, both rounds each; ours (``conversation.seconds``)
-UNANALYSED = "The question was analysed by its words."  # in the note of a model that failed at it
+UNANALYSED = "The question was analysed by its words."
 LONGER = 3  # times as long as what it rewrites, and it is not believed
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
 _QUOTED = re.compile(r'^(?:["“„«](?P<text>[^"“”„«»]*)["”“»])$')
@@ -76,10 +77,10 @@ def analyse_with_model(
             again = f"That is not valid: {_reason(error)}. Reply with the JSON object alone."
             told = read_reply(reply_of(model, [*messages, *repair(reply, again)], seconds, SCHEMA))
     except CrmRagError as error:
-        return analysis, f"{error} {UNANALYSED}"
+        return analysis, Note(f"{error} {UNANALYSED}", "analysis")
     except ValueError as error:
         reason = f"The model {model.name} gave no valid analysis, twice: {_reason(error)}."
-        return analysis, f"{reason} {UNANALYSED}"
+        return analysis, Note(f"{reason} {UNANALYSED}", "analysis")
     targets = _mask(told.target_categories)
     reading = replace(
         analysis.reading,

@@ -91,8 +91,11 @@ def items_of(
         found += _references(release, words, own, earlier)
     found += _names(release, analysis, heard, own)
     phrases = [(one.first, one.last) for one in found if one.sort == "op" and len(one) > 1]
-    spans = relation_spans(own.code, words)  # a "place of birth" is no place
-    phrases += [(one.first, one.last) for one in spans if one.role == "ends" and len(one) > 2]
+    for one in relation_spans(own.code, words):
+        if one.role == "ends" and len(one) > 2:
+            phrases.append((one.first, one.last))  # a "place of birth" is no place
+        elif one.role == "forward" and len(one) > 1:
+            phrases.append((one.first + 1, one.last))  # nor is it one where something "took place"
     nouns = [
         one
         for one in _nouns(release[World], lexicon, words, stems, own, heard)

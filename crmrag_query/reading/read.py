@@ -45,6 +45,9 @@ goes a way which was found in the data, and that no relation says, within the th
 TABLES = 5  # of these that are looked through for a table, which is the reading where it says all words
 HOPELESS = 2.0  # points below the best reading beyond which no set is looked at
 GUESSED = ("no word for", BARE)
+LIKELY = ("no word for", "part of a name", "vague", "one date or another", "several units", "which size")
+"""Doubts that leave a reading more likely right than wrong: over the 333 set questions of fourteen fields, of what says every
+word 43 of 71 with none but these were right, 11 of 51 with any other."""
 """Doubts by which no word says what ties the things of a question, or what they are tied to."""
 UNASKED = 3.0  # points that a cut loses which leaves out the noun that is asked for
 CHOICES = 3  # other readings that are offered where none is sure
@@ -58,7 +61,8 @@ class Parsed:
     points of the best; ``certain``: every content word is said by it, and all readings within the margin give the same;
     ``unknown``: words that it does not say; ``unnamed``: names that nothing in the data has; ``absent``: relations (ids)
     that words ask for and that nothing states of what is named; ``named``: the names that it ties; ``guessed``: no word says
-    by what it ties them, or to what; ``sort``: the order that was asked for; ``empty``: the plan gives nothing.
+    by what it ties them, or to what; ``likely``: it says every word and is more likely meant than not; ``sort``: the order
+    that was asked for; ``empty``: the plan gives nothing.
     """
 
     plan: Plan | None
@@ -69,6 +73,7 @@ class Parsed:
     absent: tuple[str, ...] = ()
     named: frozenset[str] = frozenset()
     guessed: bool = False
+    likely: bool = False
     notes: tuple[str, ...] = ()
     others: tuple[Plan, ...] = ()
     sort: Literal["", "label", "date"] = ""
@@ -110,6 +115,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         absent=_absent(release, analysis, best),
         named=best.named,
         guessed=any(one.startswith(GUESSED) for one in best.doubt),
+        likely=not best.uncovered and all(one.startswith(LIKELY) for one in best.doubt),
         others=others,
         sort=cast(Literal["", "label", "date"], best.sort),
         language=analysis.reading.language,

@@ -16,6 +16,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.llm.model import Message, Model
 from crmrag_query.llm.talk import Talk, repair
+from crmrag_query.notes import Note
 from crmrag_query.ontology.codes import normalise_property
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import SECONDS, execute
@@ -47,7 +48,6 @@ CONSTRAINTS_TOLD = 6  # looked at one by one when a plan gives nothing
 REASON = 200  # characters of a model's own words that are passed on
 MOST_UNMAPPED = 20  # words; ours
 FAULTS = 5  # told at once
-UNPLANNED = "The model gave no"  # … plan: in the note of a model that did not answer
 _AGAIN = (
     "Reply with the corrected JSON object alone. A plan that is right as it is may be given again; "
     'what the data cannot express goes to "unmapped" or "cannot".'
@@ -118,7 +118,7 @@ def _rounds(talk: Talk, messages: Sequence[Message], known: _Known, question: st
         try:
             reply = talk.ask(messages)
         except CrmRagError as error:
-            note = f"{error} {UNPLANNED} {'better ' if first else ''}plan."
+            note = Note(f"{error} The model gave no {'better ' if first else ''}plan.", "plan")
             return replace(first or ModelPlan(), notes=(note,), failed=True)
         found, wrong = _read(reply, known, question)
         if not wrong:
@@ -126,10 +126,10 @@ def _rounds(talk: Talk, messages: Sequence[Message], known: _Known, question: st
         first = found if found.plan else first
         messages = [*messages, *repair(reply, f"{wrong} {_AGAIN}")]
     if first is not None:
-        note = f"The plan of the model {talk.model.name} gives nothing, also after it was told so."
-        return replace(first, notes=(note,))
-    note = f"The model {talk.model.name} gave no valid plan, twice: {shorten(wrong, REASON)}"
-    return ModelPlan(notes=(note,), failed=True)
+        nothing = f"The plan of the model {talk.model.name} gives nothing, also after it was told so."
+        return replace(first, notes=(Note(nothing, "plan", passing=False),))
+    twice = f"The model {talk.model.name} gave no valid plan, twice: {shorten(wrong, REASON)}"
+    return ModelPlan(notes=(Note(twice, "plan", passing=False),), failed=True)
 
 
 def _read(reply: str, known: _Known, question: str) -> tuple[ModelPlan, str]:
@@ -189,11 +189,12 @@ def _refusal(plan: Plan | None, words: Sequence[str], cannot: str, question: str
     unmapped = tuple(dict.fromkeys(one for one in words if fold(one) in asked))[:MOST_UNMAPPED]
     notes = []
     if unmapped:
-        notes.append(f"Not understood: {', '.join(unmapped)}.")
+        told = ", ".join(unmapped)
+        notes.append(Note(f"Not understood: {told}.", "unknown", words=told))
     elif words:
-        notes.append("Something of the question was not understood.")
+        notes.append(Note("Something of the question was not understood.", "unknown", words="…"))
     if cannot:
-        notes.append(f"The model made no plan of the question: “{cannot}”")
+        notes.append(Note(f"The model made no plan of the question: “{cannot}”", "plan", passing=False))
     return ModelPlan(suggestion=plan, unmapped=unmapped, notes=tuple(notes))
 
 

@@ -414,6 +414,16 @@ def table_of(release: Release, plan: Plan, found: Outcome, language: str) -> Tab
         case "compare":
             columns = (named, words.number_of.format(what=named))
             plans = (plan.model_copy(update={"compute": Compute()}), *compute.others)
+            # what all are looked for among is told once, of the whole
+            shared = [
+                one
+                for one in plan.where
+                if isinstance(one, MemberCondition) and all(one in other.where for other in compute.others)
+            ]
+            plans = tuple(
+                other.model_copy(update={"where": tuple(one for one in other.where if one not in shared)})
+                for other in plans
+            )
             own = tuple(
                 (Cell(title_of(release, one, language)), count_cell(size))
                 for one, size in zip(plans, found.sizes, strict=True)

@@ -6,6 +6,7 @@ that a language model wrote is looked through for other sizes than the set's.
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -101,6 +102,13 @@ def _title(wording: Wording, plan: Plan) -> str:
     return JOINT.join(chip.label for chip in _chips(wording, plan))
 
 
+def _inner_title(wording: Wording, plan: Plan) -> str:
+    """The title of a plan within another; of one that is nothing but named entities, these."""
+    if plan.where and plan == Plan(where=tuple(one for one in plan.where if isinstance(one, Among))):
+        return JOINT.join(chip.label for chip in _chips(wording, plan) if chip.path != "target")
+    return _title(wording, plan)
+
+
 def _chips(wording: Wording, plan: Plan) -> Iterator[Chip]:
     # what is asked for; where that is anything, it cannot be taken away
     for path, label in list(wording.target(plan)) or [("target", wording.words.entities)]:
@@ -110,7 +118,9 @@ def _chips(wording: Wording, plan: Plan) -> Iterator[Chip]:
     for at, one in enumerate(plan.where):
         label, path = _constraint(wording, one), f"where.{at}"
         if one.negated and not _lacking(one):
-            label = wording.words.not_.format(what=label)
+            label = wording.words.not_.format(
+                what=_inner_title(wording, one.plan) if isinstance(one, Member) else label
+            )
         yield Chip(label, path, one.kind, one.negated, edits=edits_of(wording, one))
     if label := _compute(wording, plan.compute):
         yield Chip(label, "compute", plan.compute.kind, edits=compute_edits(plan.compute))
@@ -134,13 +144,13 @@ def _constraint(wording: Wording, one: Constraint) -> str:
         case Related():
             if _lacking(one):
                 return words.missing.format(what=wording.way(one.way))
-            return f"{wording.way(one.way)}: {_anchor(wording, one.to) or words.any_}"
+            return _stated(words, wording.way(one.way), _anchor(wording, one.to) or words.any_)
         case Dated():
             way = wording.way(one.way) if one.way else words.dated
             if _lacking(one):
                 return words.missing.format(what=way)
             way = _edge(words, one.edge, way)
-            label = f"{way}: {wording.period(one.begin, one.end) or words.any_}"
+            label = _stated(words, way, wording.period(one.begin, one.end) or words.any_)
             return label if one.certain else words.possibly.format(what=label)
         case Texted():
             way = wording.way(one.way) if one.way else words.name
@@ -151,7 +161,7 @@ def _constraint(wording: Wording, one: Constraint) -> str:
             named = wording.distinct(map(wording.node, one.iris)) if count <= ALIKE else ()
             return wording.any_of(named) if 0 < len(named) <= NAMED else words.among.of(count).format(n=count)
         case Member():
-            title = _title(wording, one.plan)  # of what is nothing but a kind, the kind
+            title = _inner_title(wording, one.plan)  # of what is nothing but a kind, the kind
             return title if one.plan == Plan(target=one.plan.target) else words.same.format(what=title)
         case StatedIn():
             return words.stated_in.format(what=wording.any_of(map(wording.node, one.graphs)))
@@ -167,7 +177,11 @@ def _constraint(wording: Wording, one: Constraint) -> str:
 
 
 def _anchor(wording: Wording, anchor: Anchor) -> str:
-    return wording.anchor(anchor, _title(wording, anchor.plan) if anchor.plan else "")
+    return wording.anchor(anchor, _inner_title(wording, anchor.plan) if anchor.plan else "")
+
+
+def _stated(words: SetWords, way: str, what: str) -> str:
+    return words.stated.replace("{way}", way).replace("{what}", what)
 
 
 def _edge(words: SetWords, edge: str, way: str) -> str:
@@ -200,7 +214,8 @@ def _rank(wording: Wording, compute: Compute) -> str:
     words, measure = wording.words, compute.measure
     assert measure is not None
     way = without_value(measure.way)
-    what = ": ".join(filter(None, (wording.way(way), _anchor(wording, measure.to))))
+    to = _anchor(wording, measure.to)
+    what = _stated(words, wording.way(way), to) if to else wording.way(way)
     sides = {
         "count": words.number_of,
         "earliest": words.earliest,
@@ -209,7 +224,9 @@ def _rank(wording: Wording, compute: Compute) -> str:
     }
     label = sides[measure.kind].format(what=what)
     if measure.kind == "count":
-        label = (words.lowest if compute.ascending else words.highest).format(what=label)
+        most = words.fewest if compute.ascending else words.most
+        whole = (words.lowest if compute.ascending else words.highest).format(what=label)
+        label = most.format(what=what) if most else whole
     return ", ".join([label, *_limits(words, compute)])
 
 
@@ -245,22 +262,37 @@ def sentence_of(words: SetWords, reason: str, count: int) -> str:
 
 def in_words(made: AnswerSet, words: SetWords) -> str:
     """The plan of a set as a phrase: "paintings created by Ada Berg, not made of ivory". Of a relation that ends in a
-    preposition no colon stands before what it leads to."""
-    chips = [chip for chip in made.chips if chip.path != "target"] or list(made.chips)
+    preposition no colon stands before what it leads to. What it was looked for among is told apart."""
+    chips, _ = _told_apart(made)
     if any(chip.path == "target.types" for chip in chips):  # paintings are objects anyway
         chips = [chip for chip in chips if chip.path != "target.classes" or chip.label != words.objects]
     if not chips:
         return plain(made.title)
     parts = []
     for chip in chips:
-        way, colon, what = chip.label.partition(": ")
-        last = way.rpartition(" ")[2].casefold()
-        plainly = colon and last in words.prepositions and STEP not in way
-        parts.append(f"{way} {what}" if plainly else chip.label)
+        label = _bare(chip, words)
+        way, colon, what = label.partition(": ")
+        last = way.rstrip().rpartition(" ")[2].casefold()
+        plainly = colon and chip.kind == "related" and last in words.prepositions and STEP not in way
+        parts.append(f"{way.rstrip()} {what}" if plainly else label)
     joined = [chip.kind for chip in chips[:2]] == ["target", "related"] and not chips[1].negated
     if joined and ": " not in parts[1]:
         parts[:2] = [" ".join(parts[:2])]
     return plain(", ".join(parts).replace(JOINT, ", "))
+
+
+def _told_apart(made: AnswerSet) -> tuple[list[Chip], list[Chip]]:
+    """The chips that say what a set is, and those of plans that it was looked for among; these if there is nothing else."""
+    among = [chip for chip in made.chips if chip.kind == "member" and not chip.negated]
+    own = [chip for chip in made.chips if chip.path != "target" and chip not in among]
+    return (own, among) if own else (among or list(made.chips), [])
+
+
+def _bare(chip: Chip, words: SetWords) -> str:
+    """The label of a chip, of a plan that members were looked for among without the words that say so."""
+    before, _, after = words.same.partition("{what}")
+    is_among = chip.kind == "member" and not chip.negated and chip.label.startswith(before)
+    return chip.label.removeprefix(before).removesuffix(after) if is_among else chip.label
 
 
 @dataclass(frozen=True)
@@ -276,6 +308,7 @@ class _Prose:
         """What the set is."""
         made, words = self.made, self.words
         rows = made.value if isinstance(made.value, tuple) else ()
+        whole = made.size == 1 and made.offset == 0 and len(made.members) == 1
         match made.kind:
             case "ask" if made.size == 0:
                 yield self._filled(words.nothing, 0)
@@ -287,16 +320,24 @@ class _Prose:
                 yield self._filled(sentences.of(made.total), made.total)
                 yield self._listed([self._row(row) for row in rows[: self.limits.named]], made.total)
             case "rank":
-                yield self._filled(words.size.of(made.size), made.size)
+                first = made.plan["compute"].get("first", made.size)
+                ties = words.with_ties if made.size > first else ""
+                yield self._filled(ties or words.size.of(made.size), made.size)
                 yield self._ranked(rows)
             case "compare":
-                yield " ".join(f"{self._row(row, ': ')}." for row in rows)
+                yield " ".join(f"{_capital(self._row(row))}." for row in rows)
                 if made.common is not None:
                     yield self._filled(words.common.of(made.common), made.common)
+            case "list" if whole and words.one:
+                yield self._filled(words.one, 1, self._first())
             case _:
                 yield self._filled(words.size.of(made.size), made.size)
                 if made.kind == "list":
                     yield self._members()
+        _, among = _told_apart(made)
+        if among and words.part:
+            told = "; ".join(plain(_bare(chip, words).replace(JOINT, ", ")) for chip in among)
+            yield words.part.replace("{what}", told)
 
     def notes(self) -> Iterator[str]:
         """What else is to be known of it: identity, what is left out, what the plan does not say."""
@@ -310,30 +351,33 @@ class _Prose:
         if not made.exhaustive:
             yield words.not_exhaustive
 
-    def _filled(self, template: str, number: int) -> str:
-        """The template with a number and the plan's words; braces in these are themselves."""
-        text = template.replace("{n}", str(number)).replace("{what}", in_words(self.made, self.words))
-        return text[:1].upper() + text[1:]
+    def _filled(self, template: str, number: int, first: str = "") -> str:
+        """The template with a number, the plan's words and the first members; braces in these are themselves."""
+        told = {"{n}": str(number), "{first}": first, "{what}": in_words(self.made, self.words)}
+        return _capital(re.sub(r"\{(?:n|first|what)\}", lambda found: told[found[0]], template))
+
+    def _first(self) -> str:
+        names = (f"{self._name(one.label)}{self.cite(one.iri)}" for one in self.made.members)
+        return "; ".join(itertools.islice(names, self.limits.named))
 
     def _members(self) -> str:
-        made = self.made
-        names = [f"{self._name(one.label)}{self.cite(one.iri)}" for one in made.members[: self.limits.named]]
-        whole = len(names) == made.size and made.offset == 0
+        made, first = self.made, self._first()
+        whole = made.size <= self.limits.named and len(made.members) == made.size and made.offset == 0
         template = self.words.all_shown if whole else self.words.shown
-        return template.replace("{first}", "; ".join(names)) if names else ""
+        return template.replace("{first}", first) if first else ""
 
     def _listed(self, items: Sequence[str], total: int) -> str:
         left = total - len(items)
         more = [self.words.more.of(left).replace("{n}", str(left))] if left > 0 else []
         return f"{'; '.join([*items, *more])}." if items else ""
 
-    def _row(self, row: Row, last: str = " – ") -> str:
-        """``label (number)`` of two cells the second of which is a number, else the cells in order."""
+    def _row(self, row: Row) -> str:
+        """``label (number)`` of a group and its number, else the cells in order."""
         shown = (one for at, one in enumerate(row) if one.label != (row[at - 1].label if at else ""))
         labels = [self._cell(one) for one in shown]  # a date beside its time-span says nothing new
-        if len(row) == 2 and not row[1].iri and row[1].number is not None and last == " – ":
+        if len(row) == 2 and not row[1].iri and row[1].number is not None and self.made.kind != "compare":
             return f"{labels[0]} ({labels[1]})"
-        return last.join(labels)
+        return " – ".join(labels)
 
     def _ranked(self, rows: Sequence[Row]) -> str:
         """``A (12); B (9, tied); C (9, tied)``."""
@@ -346,10 +390,15 @@ class _Prose:
         return self._listed(ranked, self.made.size if self.made.offset == 0 else 0)
 
     def _cell(self, cell: Cell) -> str:
-        return f"{self._name(cell.label)}{self.cite(cell.iri) if cell.iri else ''}"
+        text = cell.label.replace(JOINT, ", ") if self.made.kind == "compare" else cell.label
+        return f"{self._name(text)}{self.cite(cell.iri) if cell.iri else ''}"
 
     def _name(self, text: str) -> str:
         return shorten(plain(text), self.limits.name_characters)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 # A number with its groups of three: 1,234 or 1.234 or 1 234; not a part of a word, a decimal number, or a citation's.

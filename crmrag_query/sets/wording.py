@@ -150,7 +150,8 @@ class Wording:
 
     def anchor(self, anchor: Anchor, title: str = "") -> str:
         """What a way leads to; ``title``: the words of its plan. "" for anything at all."""
-        types = (f"{self.words.any_} {self.kind(iri)}" for iri in anchor.types)
+        any_kind = self.words.any_kind or f"{self.words.any_} {{what}}"
+        types = (any_kind.replace("{what}", self.kind(iri)) for iri in anchor.types)
         labels = [*map(self.node, anchor.iris), *types, *([f"({title})"] if anchor.plan else [])]
         return self.any_of(labels)
 

@@ -20,6 +20,7 @@ from crmrag_query.errors import CrmRagError, ModelError, QuestionError, ReleaseE
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import Message, Model
 from crmrag_query.llm.talk import Talk, repair
+from crmrag_query.notes import Note
 from crmrag_query.ontology.codes import normalise_class, normalise_property
 from crmrag_query.ontology.load import Ontology
 from crmrag_query.plans.profile import Profile
@@ -299,7 +300,6 @@ ROWS = 50  # of a result that are read: more than an answer tells
 REPLY_TOKENS = 1000
 REASON = 200  # characters of a model's own words that are passed on
 FAULTS = 5  # told at once
-UNWRITTEN = "It wrote no"  # … query: in the note of a model that failed at it
 KNOWN_PREFIXES: Final = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
@@ -411,7 +411,8 @@ def _rounds(talk: Talk, messages: Sequence[Message], attempt: _Attempt) -> Writt
         try:
             reply = talk.ask(messages)
         except ModelError as error:
-            return replace(empty, notes=(f"{error} {UNWRITTEN} {'better ' if wrong else ''}query.",))
+            note = Note(f"{error} It wrote no {'better ' if wrong else ''}query.", "query")
+            return replace(empty, notes=(note,))
         found, wrong = attempt.read(reply)
         if not wrong:
             return found
@@ -419,8 +420,8 @@ def _rounds(talk: Talk, messages: Sequence[Message], attempt: _Attempt) -> Writt
         messages = [*messages, *repair(reply, f"{wrong} {AGAIN}")]
     if empty.result is not None:
         return empty
-    note = f"The model {talk.model.name} wrote no query that can be run, twice: {shorten(wrong, REASON)}"
-    return WrittenQuery(notes=(note,))
+    twice = f"The model {talk.model.name} wrote no query that can be run, twice: {shorten(wrong, REASON)}"
+    return WrittenQuery(notes=(Note(twice, "query", passing=False),))
 
 
 @dataclass(frozen=True)
@@ -444,7 +445,8 @@ class _Attempt:
                 if not cannot:
                     raise ValueError('there is neither a "query" nor a reason why there "cannot" be one')
                 said = shorten(plain(cannot), REASON)
-                return WrittenQuery(notes=(f"The model wrote no query of the question: “{said}”",)), ""
+                note = Note(f"The model wrote no query of the question: “{said}”", "query", passing=False)
+                return WrittenQuery(notes=(note,)), ""
             query = self._whole(query)
             faults = self.release[Vocabulary].faults(query, self.config)
         except (ValueError, QuestionError) as error:

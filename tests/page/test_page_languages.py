@@ -11,18 +11,23 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import quote
 
+import httpx
 import pytest
 import yaml
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.graph.graph import Graph
+from crmrag_query.notes import Kind
 from tests.conftest import ROOT
-from tests.page.conftest import answered
+from tests.page.conftest import PATIENCE, answered
 from tests.page.sets import VASES, open_set
+from tests.support.regulation import build_regulation
+from tests.support.service import process
+from tests.support.shared import made_once
 
 ASINOU = "https://example.org/troodos/church/asinou"
 QUESTIONS = {
@@ -102,10 +107,10 @@ def read_words(tag: str) -> set[str]:
 
 
 @cache
-def names(folder: Path) -> re.Pattern[str]:
+def names(folder: Path, *datasets: str) -> re.Pattern[str]:
     """The data's own texts and names, the longest first."""
     found: set[str] = set()
-    for dataset in ("sample", "atlas"):
+    for dataset in datasets:
         release = open_release(dataset, folder)
         found.update(release[Graph].label_rows[0].column("text").to_pylist())
         found.update(release.manifest.examples)
@@ -159,23 +164,154 @@ def pages(page: Page, tag: str) -> Iterator[str]:
     yield "no page"
 
 
-@pytest.mark.parametrize(
-    "tag", ["de", *(pytest.param(one, marks=pytest.mark.slow) for one in QUESTIONS if one != "de")]
-)
+TAGS = ["de", *(pytest.param(one, marks=pytest.mark.slow) for one in QUESTIONS if one != "de")]
+
+
+def foreign(
+    page: Page, tag: str, interface: dict[str, set[str]], own_names: re.Pattern[str], asked: tuple[str, ...]
+) -> list[tuple[list[str], str]]:
+    """The texts that show with words of another language, beside names and ``asked``."""
+    others = set[str]().union(*(found for other, found in interface.items() if other != tag))
+    own = interface[tag] | words(asked) | read_words(tag)
+    expect(page.locator("html")).to_have_attribute("lang", tag)
+    page.locator("[aria-busy=true], .skeleton").first.wait_for(state="detached")
+    told = ((words((own_names.sub(" ", text.lower()),)), text) for text in page.evaluate(SHOWN))
+    return [(found, text) for left, text in told if (found := sorted(left & others - own))]
+
+
+def speaking(page: Page, tag: str) -> Page:
+    """The page, which speaks a language from its next address on."""
+    page.add_init_script(f"localStorage.setItem('crmrag.language', JSON.stringify('{tag}'))")
+    return page
+
+
+@pytest.mark.parametrize("tag", TAGS)
 def test_no_page_has_words_of_another_language(
     page: Page, data: Path, interface: dict[str, set[str]], tag: str
 ) -> None:
-    page.add_init_script(f"localStorage.setItem('crmrag.language', JSON.stringify('{tag}'))")
-    others = set[str]().union(*(found for other, found in interface.items() if other != tag))
-    own = interface[tag] | words(tuple(QUESTIONS[tag])) | read_words(tag)
-    wrong: dict[str, list[tuple[list[str], str]]] = {}
-    shown = 0
-    for name in pages(page, tag):
-        shown += 1
-        expect(page.locator("html")).to_have_attribute("lang", tag)
-        page.locator("[aria-busy=true], .skeleton").first.wait_for(state="detached")
-        for text in page.evaluate(SHOWN):
-            left = words((names(data).sub(" ", text.lower()),))
-            if found := sorted(left & others - own):
-                wrong.setdefault(name, []).append((found, text))
-    assert shown == 12 and not wrong, "\n".join(f"{name}: {texts}" for name, texts in wrong.items())
+    known = names(data, "sample", "atlas")
+    wrong = {
+        name: foreign(page, tag, interface, known, QUESTIONS[tag]) for name in pages(speaking(page, tag), tag)
+    }
+    assert len(wrong) == 12 and not any(wrong.values()), told_of(wrong)
+
+
+def told_of(wrong: dict[str, list[tuple[list[str], str]]]) -> str:
+    return "\n".join(f"{name}: {texts}" for name, texts in wrong.items() if texts)
+
+
+NEWER = {
+    "en": (
+        "What are the main topics of the collection?",
+        "Who painted the church that Nikephoros founded?",
+        "What does 12/1987 amend?",
+    ),
+    "de": (
+        "Was sind die wichtigsten Themen der Sammlung?",
+        "Wer malte die Kirche, die Nikephoros gründete?",
+        "Was ändert 12/1987?",
+    ),
+    "fr": (
+        "Quels sont les principaux thèmes de la collection ?",
+        "Qui a peint l'église que Nikephoros a fondée ?",
+        "Que modifie 12/1987 ?",
+    ),
+    "el": (
+        "Ποια είναι τα κύρια θέματα της συλλογής;",
+        "Ποιος ζωγράφισε την εκκλησία που ίδρυσε ο Nikephoros;",
+        "Τι τροποποιεί το 12/1987;",
+    ),
+    "it": (
+        "Quali sono i temi principali della collezione?",
+        "Chi ha dipinto la chiesa fondata da Nikephoros?",
+        "Che cosa modifica 12/1987?",
+    ),
+    "es": (
+        "¿Cuáles son los temas principales de la colección?",
+        "¿Quién pintó la iglesia que fundó Nikephoros?",
+        "¿Qué modifica 12/1987?",
+    ),
+}
+"""In each language: of themes, of what only a path leads to, of what a machine read from a page."""
+
+
+def ask(page: Page, question: str, mode: str = "", dataset: str = "sample") -> None:
+    """Ask it on the first page of a data set and wait for the answer."""
+    page.goto(f"/?dataset={dataset}")
+    if mode:
+        page.locator("select:has(option[value=walker])").select_option(mode)
+    page.locator("[role=combobox]:not(select)").first.fill(question)
+    page.keyboard.press("Enter")
+    answered(page)
+
+
+@pytest.mark.parametrize("tag", TAGS)
+def test_neither_have_themes_paths_and_notes_of_what_failed(
+    page: Page, data: Path, service: str, interface: dict[str, set[str]], tag: str
+) -> None:
+    known, wrong = names(data, "sample"), dict[str, list[tuple[list[str], str]]]()
+    speaking(page, tag)
+
+    def look(name: str) -> None:
+        wrong[name] = foreign(page, tag, interface, known, NEWER[tag])
+
+    of_themes, of_path, _ = NEWER[tag]
+    page.goto("/d/sample")
+    page.locator(".theme-map a").first.click()
+    page.locator(".dataset-head h1").wait_for()
+    look("a theme")
+    ask(page, of_themes)
+    expect(page.locator(".source-kind").first).to_be_visible()
+    look("an answer by themes")
+    ask(page, of_path, "walker")
+    for closed in page.locator(".turn details:not([open]) > summary").all():
+        closed.click()
+    look("a path")
+    kept = httpx.post(f"{service}/api/v1/ask", json={"question": of_path, "dataset": "sample"}).json()
+    told = httpx.get(f"{service}/api/v1/answers", params={"id": kept["id"]}).json()
+    values = {"n": "3", "all": "5", "score": "0.10", "words": "Asinou"}
+    values |= {"label": "Asinou", "labels": "Asinou"}
+    remarks = [
+        {"note": f"It {kind} failed.", "kind": kind, "values": values, "passing": True}
+        for kind in get_args(Kind)
+    ]
+    told["answer"] |= {"notes": [one["note"] for one in remarks], "remarks": remarks}
+    page.route("**/api/v1/answers?*", lambda route: route.fulfill(json=told))
+    page.goto(f"/a/{kept['id']}")
+    expect(page.locator(".notes li")).to_have_count(len(remarks))
+    look("what failed")
+    assert len(wrong) == 4 and not any(wrong.values()), told_of(wrong)
+
+
+@pytest.fixture(scope="module")
+def regulation(tmp_path_factory: pytest.TempPathFactory, forked: Path) -> Iterator[tuple[str, Path]]:
+    """The address of a service over documents that a machine read, and its data folder."""
+    folder = made_once(tmp_path_factory, "regulation", build_regulation) / "data"
+    with process(folder, forked=forked) as running:
+        yield running.address, folder
+
+
+@pytest.mark.parametrize("tag", TAGS)
+def test_neither_have_documents_of_pages_candidates_and_what_is_sent(
+    browser: Browser, regulation: tuple[str, Path], page: Page, interface: dict[str, set[str]], tag: str
+) -> None:
+    address, folder = regulation
+    known, wrong = names(folder, "churches"), dict[str, list[tuple[list[str], str]]]()
+    scans = speaking(browser.new_page(base_url=address), tag)
+    scans.set_default_timeout(PATIENCE)
+    states = ("waiting", "there", "refused")
+    sent = [{"id": state, "name": "regulation.pdf", "state": state, "why": ""} for state in states]
+    scans.route(
+        "**/api/v1/documents?*", lambda route: route.fulfill(json={"documents": sent, "dataset": "churches"})
+    )
+    try:
+        ask(scans, NEWER[tag][2], dataset="churches")
+        scans.locator(".source").first.wait_for()
+        wrong["an answer"] = foreign(scans, tag, interface, known, NEWER[tag])
+        scans.goto("/d/churches")
+        scans.locator(".candidates li").first.wait_for()
+        scans.locator(".upload").wait_for()
+        wrong["a data set"] = foreign(scans, tag, interface, known, NEWER[tag])
+    finally:
+        scans.close()
+    assert len(wrong) == 2 and not any(wrong.values()), told_of(wrong)

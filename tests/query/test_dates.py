@@ -144,3 +144,22 @@ def test_an_interval_cannot_end_before_it_begins() -> None:
 def test_a_hull_holds_both(a: int, b: int, c: int, d: int) -> None:
     one, other = Interval(min(a, b), max(a, b)), Interval(min(c, d), max(c, d))
     assert one.hull(other) == other.hull(one) == Interval(min(a, b, c, d), max(a, b, c, d))
+
+
+@pytest.mark.parametrize(
+    ("lang", "until", "since", "year"),
+    [
+        ("en", "until 19 June 1197", "since 19 June 1197", "until 1197"),
+        ("fr", "jusqu'au 19 juin 1197", "depuis le 19 juin 1197", "jusqu'en 1197"),
+        ("de", "bis zum 19. Juni 1197", "seit dem 19. Juni 1197", "bis 1197"),
+        ("el", "έως 19 Ιουνίου 1197", "από 19 Ιουνίου 1197", "έως 1197"),
+        ("it", "fino al 19 giugno 1197", "dal 19 giugno 1197", "fino al 1197"),
+        ("es", "hasta el 19 de junio de 1197", "desde el 19 de junio de 1197", "hasta 1197"),
+    ],
+)
+def test_open_ends_are_written_as_each_language_does(lang: str, until: str, since: str, year: str) -> None:
+    day = parse_date("19 June 1197")
+    assert day is not None
+    written = [describe(one, lang) for one in (Interval(None, day.end), Interval(day.begin, None))]
+    assert written == [until, since]
+    assert describe(Interval(None, year_interval(1197).end), lang) == year

@@ -25,6 +25,7 @@ from crmrag_assets.indexes.encoder import HashEncoder
 from crmrag_assets.instance import open_instance
 from crmrag_assets.release.publish import roll_back
 from crmrag_assets.runs import EMBEDS_TAG
+from crmrag_assets.steps.indexes import cache_of, caches_of
 from crmrag_query import Client
 from crmrag_query.artifacts.places import PREVIOUS, pointer
 from crmrag_query.artifacts.release import Release, open_release
@@ -156,6 +157,16 @@ def test_a_release_of_a_share_is_the_same_however_it_was_come_to(
 def kept(project: Project) -> list[Path]:
     folder = project.data / "releases" / project.dataset
     return [path for path in folder.iterdir() if (path / "manifest.json").exists()]
+
+
+def test_a_cache_of_another_chunk_counts_once_vectors_are_in_it(project: Project) -> None:
+    """Every text is cut into windows to be looked up in one, which takes minutes where there are many."""
+    own, other = (cache_of(project.context(), chunk) for chunk in ("00", "01"))
+    other.unlink(missing_ok=True)
+    other.touch()
+    assert caches_of(project.context(), "00") == [own]
+    other.write_bytes(b"a vector")
+    assert caches_of(project.context(), "00") == [own, other]
 
 
 def test_a_larger_share_has_all_documents_of_a_smaller_one(project: Project, unwaited: None) -> None:

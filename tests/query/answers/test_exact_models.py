@@ -72,6 +72,7 @@ def test_the_reader_is_told_where_the_model_gave_no_plan(museum: Release) -> Non
         with model_server(ANALYSIS, "No plan today.", "Nor now.", "Three paintings [1].") as server:
             answer = ask(museum, question, by(server))
         assert [note for note in answer.notes if "gave no valid plan, twice" in note], question
+        assert "plan" in {one.kind for one in answer.remarks}
     with plan_server({}) as planner:
         model = LiteLLM(MODEL, planner.address)
         told = {question: ask(museum, question, model).notes for question in (BY_HER, STRANGE)}
@@ -114,6 +115,7 @@ def test_another_number_than_the_sets_is_replaced_by_the_sets_own_sentence(
     assert said not in done.answer.text and "3 known to this data set" in done.answer.text
     assert done.answer.written_by == MODEL and done.answer.exhaustive
     assert any("another number" in note for note in done.answer.notes)
+    assert "number" in {one.kind for one in done.answer.remarks}
     assert members(done.answer) <= sources(done.answer)
 
 

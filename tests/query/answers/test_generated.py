@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_query.answers.ask import EXTRACTIVE, ask
+from crmrag_query.answers.ask import EXTRACTIVE, ask, is_lasting
 from crmrag_query.answers.generated import (
     REPLY,
     WARN_BELOW,
@@ -121,6 +121,7 @@ def test_an_empty_reply_falls_back_to_an_extractive_answer_and_says_so(sample: R
     answer = ask(sample, QUESTION, CannedModel("  \n"))
     assert answer.written_by == EXTRACTIVE and answer.sources
     assert any("canned" in note for note in answer.notes)
+    assert [one.kind for one in answer.remarks if one.passing][-1] == "model" and not is_lasting(answer)
 
 
 def test_a_model_that_never_ends_is_cut_off(sample: Release, two: Context) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from crmrag_query.answers.ask import Ask, stream
+from crmrag_query.answers.ask import Ask, is_lasting, stream
 from crmrag_query.answers.records import Answer, answer_of
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ModelUnreachable, ReleaseError, TookTooLong
@@ -53,6 +53,7 @@ def test_the_others_answer_and_a_note_says_which_failed(
     fails("dense", broken)
     answer = asked(sample, "graph_vector_fulltext")
     assert answer.sources and [note for note in answer.notes if "“dense” failed" in note]
+    assert [one.kind for one in answer.remarks] == ["search"] and not is_lasting(answer)
     assert not any("failed" in note for note in asked(sample, "fulltext").notes)
 
 
@@ -101,5 +102,6 @@ def test_without_its_encoder_a_question_is_answered_by_its_words_and_says_so(
         assert answer.sources and any(
             "did not answer" in n and "by its words alone" in n for n in answer.notes
         )
+        assert [one.kind for one in answer.remarks] == ["meaning"] and not is_lasting(answer)
     alone = asked(sample, "vector")
     assert alone.sources == () and alone.refused and any("by its words alone" in note for note in alone.notes)

@@ -125,6 +125,25 @@ def test_an_unsure_set_is_a_choice_and_never_the_answer(sample: Release) -> None
     assert "Did you mean:" in shown and f"  1. {answer.choices[0].title}" in shown
 
 
+def test_a_reading_that_says_every_word_is_told_as_what_may_be_meant(sample: Release) -> None:
+    """Beside what was found, and never as the answer; one that leaves something open is a choice and no more."""
+    answer = ask(sample, "What did Minas do?")
+    assert answer.set is not None and not answer.exhaustive and not answer.refused
+    before, told = answer.text.split("This may be what is meant. ")
+    assert "Minas: " in before and all(one.label in told for one in answer.set.members)
+    assert {one.iri for one in answer.set.members} <= {one.iri for one in answer.sources if one.cited}
+    german = ask(sample, "Was hat Minas gemacht?")
+    assert german.exhaustive or "Vielleicht ist dies gemeint. " in german.text
+    for question in ("Who had a church painted?", UNSURE):
+        answer = ask(sample, question)
+        assert answer.choices and "may be what is meant" not in answer.text
+
+
+def test_a_number_is_not_told_of_what_is_left_of_a_question(sample: Release) -> None:
+    answer = ask(sample, "How many saints have been forgotten?")
+    assert answer.text == "Not understood: “forgotten”." and not answer.exhaustive
+
+
 def test_a_sure_set_offers_no_choice(sample: Release) -> None:
     answer = ask(sample, "Which churches were built before 1200?")
     assert answer.exhaustive and not answer.choices and "Did you mean" not in answer_text(answer)

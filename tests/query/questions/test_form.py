@@ -420,6 +420,11 @@ def test_a_word_inside_another_is_no_phrase() -> None:
     assert read_question("Tell me about the percussion", LEXICON).form is SPECIFIC  # "per" is within
 
 
+def test_letters_of_one_language_tell_what_words_leave_open_but_those_of_names_do_not() -> None:
+    assert read_question("Was ändert 12/1987?", LEXICON, ["en"]).language == "de"
+    assert read_question("Was Böhm a printer?", LEXICON, ["de"]).language == "en"
+
+
 def test_a_foreign_title_does_not_change_the_language() -> None:
     assert read_question("Who painted La Fête du Village de la Vallée?", LEXICON).language == "en"
 

@@ -56,7 +56,7 @@ def test_each_part_is_a_chip_in_plain_words(museum: Release) -> None:
         "not: consists of: ivory",
         "name contains “Harbour”",
         "has current location: nothing recorded",
-        "is also one of: painting · was produced by › carried out by: Ada Berg",
+        "among: painting · was produced by › carried out by: Ada Berg",
         "consists of: ivory or was produced by › has time-span: since 3 October 1891",
         "stated in north",
         "not: read from pages by a machine",
@@ -87,14 +87,21 @@ def test_some_are_told_by_name_where_they_have_few(museum: Release) -> None:
     assert labels(museum, Plan(where=(storms,)))[1] == "Storm"
 
 
+def test_all_but_the_members_of_another_plan_are_told_without_a_second_verb(museum: Release) -> None:
+    others = Plan(target=PAINTING, where=(Member(plan=BY_ADA, negated=True),))
+    assert labels(museum, others)[1] == "not: painting · was produced by › carried out by: Ada Berg"
+    named = Plan(target=PAINTING, where=(Member(plan=Plan(where=(Among(iris=(iri("p1"),)),))),))
+    assert labels(museum, named)[1] == "among: Harbour 2"
+
+
 def test_what_is_computed_is_a_chip_too(museum: Release) -> None:
     count = Measure(kind="count", way=MADE)
     rank = computed(ALL, kind="rank", measure=count, first=3, at_least=2)
     assert labels(museum, rank)[1] == (
-        "highest: number of: was produced by › carried out by, at least 2 each, the first 3"
+        "with the most: was produced by › carried out by, at least 2 each, the first 3"
     )
     grouped = computed(ALL, kind="group", way=SPAN, by="century")
-    assert labels(museum, grouped)[1] == "by was produced by › has time-span (century)"
+    assert labels(museum, grouped)[1] == "grouped by: was produced by › has time-span (century)"
     assert labels(museum, Plan())[0] == "entities"
     assert labels(museum, Plan(target=Target(categories=("Actor",))))[0] == "persons and groups"
 
@@ -110,7 +117,7 @@ def test_relations_and_relationships_have_their_labels_in_the_language(museum: R
 
 
 def test_the_title_joins_the_parts(museum: Release) -> None:
-    assert title_of(museum, BY_ADA, "fr") == "tableau · a été produit par › a été effectué par: Ada Berg"
+    assert title_of(museum, BY_ADA, "fr") == "tableau · a été produit par › a été effectué par : Ada Berg"
 
 
 @pytest.mark.parametrize("at", range(len(WHERE)))

@@ -11,14 +11,28 @@ from hypothesis import strategies as st
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config import load_method
-from crmrag_query.plans.records import Among, Anchor, Column, Measure, Plan, Related, Way
+from crmrag_query.plans.records import (
+    Among,
+    Anchor,
+    Column,
+    Measure,
+    Member,
+    Plan,
+    Related,
+    Target,
+    Texted,
+    Way,
+)
+from crmrag_query.plans.within import read_within
 from crmrag_query.sets.build import Told, answer_set
 from crmrag_query.sets.describe import misstated, prose
-from crmrag_query.sets.records import AnswerSet, Cell, Chip, Identity, Member
+from crmrag_query.sets.records import AnswerSet, Cell, Chip, Identity
+from crmrag_query.sets.records import Member as Entry
+from crmrag_query.sets.wording import Wording
 from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, MAKERS, MATERIAL, SPAN, computed, iri
 
 METHOD = load_method()
-LANGUAGES = ("en", "fr", "de", "el", "nl")
+LANGUAGES = ("en", "fr", "de", "el", "nl", "it", "es")
 PLANS = [
     ALL,
     BEFORE_1855,
@@ -62,6 +76,79 @@ def test_a_ranking_tells_ties(museum: Release) -> None:
     makers = Plan(where=(Among(iris=tuple(map(iri, MAKERS))),))
     text = answer_set(museum, computed(makers, kind="rank", measure=works)).text
     assert "Ada Berg (3); Bo Lind (2); Cy Holm (1, tied); Cy Holm (painter) (1, tied)." in text
+    third = answer_set(museum, computed(makers, kind="rank", measure=works, first=3)).text
+    assert (
+        ", with the most: " in third and ", the first 3 – 4 with those that are tied. Ada Berg (3); " in third
+    )
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", " – one known to this data set: Harbour 2."),
+        ("fr", " – un seul connu dans ce jeu de données : Harbour 2."),
+        ("de", " – ein Eintrag in diesem Datensatz bekannt: Harbour 2."),
+        ("el", " – ένα γνωστό σε αυτό το σύνολο δεδομένων: Harbour 2."),
+        ("it", " – uno solo noto in questo insieme di dati: Harbour 2."),
+        ("es", " – uno solo conocido en este conjunto de datos: Harbour 2."),
+    ],
+)
+def test_a_list_of_one_is_a_sentence_with_its_name(museum: Release, language: str, told: str) -> None:
+    only = ALL.model_copy(update={"where": (Texted(texts=("Harbour 2",)),)})
+    assert answer_set(museum, only, language=language).text.endswith(told)
+
+
+PARTS = {
+    "en": "Looked for only among: {}.",
+    "fr": "Recherche limitée à : {}.",
+    "de": "Gesucht wurde nur unter: {}.",
+    "el": "Αναζητήθηκε μόνο μεταξύ: {}.",
+    "it": "Cercato solo tra: {}.",
+    "es": "Se buscó solo entre: {}.",
+}
+
+
+@pytest.mark.parametrize("language", PARTS)
+def test_a_set_within_a_part_is_told_as_without_it_and_then_the_part(museum: Release, language: str) -> None:
+    """Each part holds all paintings or more, so that the set itself is the same with and without it."""
+    words = METHOD.sets.words(language)
+    painting = Wording(museum, language).node(iri("painting"))
+    for asked, part in (
+        ({"iris": [iri("p1"), iri("p2"), iri("p3")]}, "Harbour 2 # Harbour 10 # =SUM(A1:A9)"),
+        ({"categories": ["Thing"]}, words.categories["Thing"]),
+        ({"types": [iri("painting")]}, painting),
+    ):
+        within = read_within(asked)
+        assert within is not None
+        for plan in (BY_ADA, *(computed(BY_ADA, kind=kind) for kind in ("ask", "count"))):
+            narrowed = plan.model_copy(update={"where": (*plan.where, Member(plan=within))})
+            part_told = PARTS[language].format(part.replace(" # ", words.or_))
+            alone = answer_set(museum, plan, language=language).text
+            assert answer_set(museum, narrowed, language=language).text == f"{alone} {part_told}"
+
+
+def test_a_comparison_within_a_part_tells_it_once(museum: Release) -> None:
+    within = Member(plan=Plan(target=Target(categories=("Thing",))))
+    plan, other = (one.model_copy(update={"where": (*one.where, within)}) for one in (ALL, BY_ADA))
+    assert answer_set(museum, computed(plan, kind="compare", others=(other,))).text == (
+        "Painting – 7. Painting, was produced by › carried out by: Ada Berg – 3. In common: 3. "
+        "Looked for only among: things."
+    )
+
+
+@pytest.mark.parametrize(
+    ("plan", "begins"),
+    [
+        (computed(ALL, kind="group", way=MATERIAL), "Painting, grouped by: consists of – 2 groups known"),
+        (computed(ALL, kind="table", columns=(Column(way=MATERIAL),)), "Painting, with: consists of – 7 rows"),
+        (computed(ALL, kind="pairs", ways=(MATERIAL,)), "Painting, in pairs that share: consists of – "),
+        (computed(ALL, kind="compare", others=(BY_ADA,)), "Painting – 7. Painting, was produced by › carried"),
+        (ALL.model_copy(update={"where": (Member(plan=BY_ADA, negated=True),)}), "Painting, not: painting, was"),
+        (Plan(where=(Member(plan=BY_ADA),)), "Painting, was produced by › carried out by: Ada Berg – 3 known"),
+    ],
+)  # fmt: skip
+def test_uncommon_sets_begin_with_what_they_are(museum: Release, plan: Plan, begins: str) -> None:
+    assert answer_set(museum, plan).text.startswith(begins)
 
 
 names = st.text(st.characters(codec="utf-8"), max_size=120)
@@ -69,7 +156,7 @@ names = st.text(st.characters(codec="utf-8"), max_size=120)
 
 def made_of(labels: list[str], size: int, title: str = "paintings", language: str = "en") -> AnswerSet:
     """A list of entities with these labels."""
-    members = tuple(Member(iri(str(at)), label) for at, label in enumerate(labels))
+    members = tuple(Entry(iri(str(at)), label) for at, label in enumerate(labels))
     chips = (Chip(title, "target.types", "target"),)
     return AnswerSet(
         {}, "list", "", size, None, (), members, size, 0, None, (), Identity("iri", size), (), title, chips, "",
@@ -81,7 +168,7 @@ def made_of(labels: list[str], size: int, title: str = "paintings", language: st
 def test_names_cannot_change_what_the_prose_says(labels: list[str], more: int, title: str) -> None:
     size = len(labels) + more
     text = prose(made_of(labels, size, title), METHOD.sets)
-    assert "\n" not in text and (f"{size} known" in text or size == 0)
+    assert "\n" not in text and (f"{'one' if size == 1 else size} known" in text or size == 0)
 
 
 # what a language model wrote

@@ -92,13 +92,20 @@ function Said({ turn, onMark, onOpen }) {
   return html`<p class="stage">${t(turn.sources ? "stage.writing" : turn.plan ? "stage.set" : "stage.reading")}</p><${Skeleton} lines=${3} />`;
 }
 
+/** The notes in the language of the page, without what was counted already; those of which nothing else is known as they are. */
+function notesOf({ notes, remarks = [], unsupported = [] }) {
+  const known = new Map(remarks.map((one) => [one.note, one]));
+  const told = notes.filter((note) => !(known.get(note)?.kind === "unsupported" && unsupported.length));
+  return [...new Set(told.map((note) => (known.has(note) ? t(`note.${known.get(note).kind}`, known.get(note).values) : note)))];
+}
+
 function Notes({ answer }) {
   const doubts = answer.unsupported?.length ?? 0;
   if (!answer.notes.length && !doubts && !answer.refused) return null;
   return html`<ul class="notes">
     ${answer.refused && html`<li>${t("answer.refused")}</li>`}
     ${doubts > 0 && html`<li><span class="doubt">${t("answer.doubts.sign")}</span> ${t("answer.doubts", { n: doubts })}</li>`}
-    ${answer.notes.map((note) => html`<li key=${note} dir="auto">${note}</li>`)}
+    ${notesOf(answer).map((note) => html`<li key=${note} dir="auto">${note}</li>`)}
   </ul>`;
 }
 
