@@ -584,7 +584,7 @@ class OnnxDocuments:
 
     Each text is run alone on one thread, one worker a core: the same bits whatever the batch, the order, the point of
     resumption or the number of cores. With the precision int8, which is part of the key, weights and what they are multiplied
-    with are rounded in blocks, which takes three quarters of the time. A model without such a form is run by PyTorch, in float32.
+    with are rounded in blocks, which takes three quarters of the time. A model without such a form is run by PyTorch.
     """
 
     original: SentenceTransformerEncoder
@@ -669,8 +669,8 @@ def write_int8(model: Path, out: Path) -> None:
             continue
         values, scales = in_blocks(weight.T)
         names = [f"{node.output[0]}/{part}" for part in ("int8", "scales")]
-        arrays = zip((values, scales), names, strict=True)
-        graph.initializer.extend(numpy_helper.from_array(array, name) for array, name in arrays)
+        graph.initializer.append(numpy_helper.from_array(values, names[0]))
+        graph.initializer.append(numpy_helper.from_array(scales, names[1]))
         sizes = {"K": weight.shape[0], "N": weight.shape[1], "bits": 8, "block_size": BLOCK}
         inputs, outputs = [node.input[0], *names], list(node.output)
         node.CopyFrom(

