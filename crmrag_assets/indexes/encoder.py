@@ -572,7 +572,7 @@ def export_model(model: Any, path: Path) -> None:
     model.to(device)
 
 
-BLOCK = 128  # weights, and numbers of what they are multiplied with, that have one scale
+BLOCK = 32  # weights, and numbers of what they are multiplied with, that have one scale
 LEVELS = 127  # of an int8 on either side of 0
 COMPUTED_IN_INT8 = 4  # as ONNX Runtime's operator MatMulNBits names it
 ALIKE = 0.99  # least cosine to the vectors of the model itself
@@ -584,7 +584,7 @@ class OnnxDocuments:
 
     Each text is run alone on one thread, one worker a core: the same bits whatever the batch, the order, the point of
     resumption or the number of cores. With the precision int8, which is part of the key, weights and what they are multiplied
-    with are rounded in blocks, which takes three quarters of the time. A model without such a form is run by PyTorch.
+    with are rounded in blocks, which takes less time. A model without such a form is run by PyTorch.
     """
 
     original: SentenceTransformerEncoder
