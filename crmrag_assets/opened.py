@@ -58,8 +58,8 @@ def _shares(
 
 
 @lru_cache(maxsize=2)
-def _encoder(embedding: EmbeddingConfig, threads: int, turns: Turns | None) -> Encoder:
-    return encoder_for(embedding, threads, turns)
+def _encoder(embedding: EmbeddingConfig, root: Path, threads: int, turns: Turns | None) -> Encoder:
+    return encoder_for(embedding, root, threads, turns)
 
 
 def _made(context: BuildContext, *artifacts: str) -> list[Any]:
@@ -135,7 +135,8 @@ def summaries_of(context: BuildContext) -> Summaries:
 
 def encoder_of(context: BuildContext) -> Encoder:
     """The encoder that the data set's configuration names."""
-    return _encoder(context.config.embedding, context.threads, api_turns(context))
+    root = context.data / "encoders"
+    return _encoder(context.config.embedding, root, context.threads, api_turns(context))
 
 
 def catalogue_of(context: BuildContext) -> Catalogue:

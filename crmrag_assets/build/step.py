@@ -107,6 +107,7 @@ class BuildContext:
     ``refreshed``: when an endpoint was last to be asked again, "" for never; of a sample, when that of its base was.
     ``operations``: among others how much this and other builds ask of the same server at once.
     ``share``: per cent of the documents that have vectors in the release that is made, the most important ones; 0 for none.
+    ``turn``: the chunks that this process makes one after the other, for steps that make several at once for less.
     """
 
     name: str
@@ -121,6 +122,7 @@ class BuildContext:
     refreshed: str = ""
     operations: Operations = field(default_factory=Operations)
     share: int = 100
+    turn: tuple[str, ...] = ()
 
     @property
     def store(self) -> Store:
@@ -135,6 +137,11 @@ class BuildContext:
                 f"'{which}' of data set '{self.name}' is not built yet.", f"Run: crmrag build {self.name}"
             )
         return record
+
+    @cached_property
+    def configs(self) -> dict[tuple[str, ...], str]:
+        """What `config_of` has told, which every chunk asks for."""
+        return {}
 
     @cached_property
     def ontology_hash(self) -> str:
@@ -177,6 +184,11 @@ ARTIFACTS = tuple(asset for layer in LAYERS for asset in layer.assets)
 CHUNKED = frozenset(asset for layer in LAYERS if layer.chunked for asset in layer.assets)
 
 
+def one(context: BuildContext) -> int:
+    """Of a step that makes each chunk by itself."""
+    return 1
+
+
 def never(context: BuildContext) -> bool:
     """Of a step that is made in the build's own process only."""
     return False
@@ -202,8 +214,9 @@ class Step:
     of all else that is read, by name, where that is not the content of its needs. ``after``: done when a wanted
     artifact is finished, also when it was there already; must be safe to repeat. ``lasting``: an upgrade of the program
     alone does not make it anew, as a source would be asked for everything again; only ``writer`` does. ``apart``: whether
-    it, or its chunks, may be made in processes beside others. ``wanted``: whether the data set has the artifact at all;
-    where it has not, it is finished without a file and read from nothing, and a release is published without it.
+    it, or its chunks, may be made in processes beside others. ``together``: how many of its chunks a process makes best at
+    once: their contents are the same. ``wanted``: whether the data set has the artifact at all; where it has not, it is
+    finished without a file and read from nothing, and a release is published without it.
     """
 
     artifact: str
@@ -215,6 +228,7 @@ class Step:
     chunked: bool = False
     lasting: bool = False
     apart: Callable[[BuildContext], bool] = never
+    together: Callable[[BuildContext], int] = one
     wanted: Callable[[BuildContext], bool] = always
     after: Callable[[BuildContext], None] | None = None
 
@@ -276,6 +290,8 @@ def version_of(step: Step, context: BuildContext, chunk: str | None = None) -> s
 
 def config_of(context: BuildContext, *parts: str) -> str:
     """The identity of parts of the method, named as in a step."""
+    if parts in context.configs:
+        return context.configs[parts]
     method = context.method
     found: dict[str, object] = {}
     for part in parts:
@@ -288,7 +304,8 @@ def config_of(context: BuildContext, *parts: str) -> str:
             for name in part.split("."):
                 value = getattr(value, name)
         found[part] = config_hash(value) if isinstance(value, BaseModel) else value
-    return config_hash(found)
+    context.configs[parts] = config_hash(found)
+    return context.configs[parts]
 
 
 def current_outcome(step: Step, context: BuildContext, chunk: str | None = None) -> Outcome | None:

@@ -338,6 +338,14 @@ class ChunkDocuments:
     lines: pa.Table
     matches: pa.Table
 
+    def of(self, held: Bools) -> ChunkDocuments:
+        """The rows of these entities alone; ``held`` bool [nodes]."""
+
+        def part(table: pa.Table) -> pa.Table:
+            return table.filter(pa.array(held[table.column("entity").to_numpy()]))
+
+        return ChunkDocuments(part(self.documents), part(self.lines), part(self.matches))
+
     def save(self, folder: Path, numbering: Numbering) -> None:
         """Write the tables with numbers of their own, and what these stand for (see `portable`)."""
         tables = {

@@ -14,7 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
@@ -146,7 +148,8 @@ ACCELERATOR = Shape(rows=32, step=64)
 
 @dataclass(frozen=True)
 class SentenceTransformerEncoder:
-    """A model of the sentence-transformers kind, read from ``folder`` when first used; on a GPU where PyTorch finds one.
+    """A model of the sentence-transformers kind as PyTorch runs it, on a GPU where there is one; read from ``folder`` when
+    first used.
 
     On a CPU each text is run alone on one thread, one worker a core: the same bits whatever the batch, the
     order, the point of resumption or the number of cores (another processor or PyTorch may differ in the last
@@ -165,9 +168,13 @@ class SentenceTransformerEncoder:
 
     @cached_property
     def key(self) -> str:
-        readable = Path(self.name).name
+        return key_of(Path(self.name).name, self.identity)
+
+    @cached_property
+    def identity(self) -> dict[str, object]:
+        """All that its vectors depend on."""
         settings = {"prefix": self.config.document_prefix, "tokens": self.config.window_tokens}
-        return key_of(readable, {"files": model_identity(self.folder)} | settings)
+        return {"files": model_identity(self.folder)} | settings
 
     @cached_property
     def device(self) -> str:
@@ -306,20 +313,6 @@ def _one_thread() -> None:
     import torch
 
     torch.set_num_threads(1)
-
-
-def encoder_for(config: EmbeddingConfig, workers: int = 0, turns: Turns | None = None) -> Encoder:
-    """The encoder of a data set: the model ``hash``, an API through litellm, else a folder or hub name.
-
-    ``turns``: at which an API is asked. Nothing is loaded before it is used.
-    Raises ModelError when a local model cannot be found.
-    """
-    if config.provider == "litellm":
-        api = EmbeddingApi(config.model, config.api_base, config.dimension or 0, config.batch)
-        return LiteLLMEncoder(api, config, turns)
-    if config.model == HASH:
-        return HashEncoder(config.dimension or HASH_DIMENSION, config.window_tokens)
-    return SentenceTransformerEncoder.of(config, workers)
 
 
 def key_of(name: str, identity: dict[str, object]) -> str:
@@ -474,6 +467,8 @@ def write_encoder(encoder: Encoder, folder: Path) -> str:
     """Fill an empty folder with the artifact; gives the warning, "" when there is none."""
     settings = encoder.settings
     reason = ""
+    if isinstance(encoder, OnnxDocuments):
+        encoder = encoder.original
     if isinstance(encoder, SentenceTransformerEncoder):
         try:
             write_onnx(encoder, folder)
@@ -575,3 +570,155 @@ def export_model(model: Any, path: Path) -> None:
             dynamo=False,  # the newer exporter needs onnxscript and writes source paths into the file
         )
     model.to(device)
+
+
+BLOCK = 32  # weights, and numbers of what they are multiplied with, that have one scale
+LEVELS = 127  # of an int8 on either side of 0
+COMPUTED_IN_INT8 = 4  # as ONNX Runtime's operator MatMulNBits names it
+ALIKE = 0.99  # least cosine to the vectors of the model itself
+
+
+@dataclass(frozen=True)
+class OnnxDocuments:
+    """A local model as ONNX Runtime runs it on a CPU, by its form in ``root`` that questions are encoded by.
+
+    Each text is run alone on one thread, one worker a core: the same bits whatever the batch, the order, the point of
+    resumption or the number of cores. With the precision int8, which is part of the key, weights and what they are multiplied
+    with are rounded in blocks, which takes less time. A model without such a form is run by PyTorch.
+    """
+
+    original: SentenceTransformerEncoder
+    root: Path
+
+    @property
+    def name(self) -> str:
+        return self.original.name
+
+    @property
+    def in_int8(self) -> bool:
+        return self.original.config.precision == "int8"
+
+    @cached_property
+    def key(self) -> str:
+        rounded = {"int8": BLOCK} if self.in_int8 else {}
+        return key_of(Path(self.name).name, self.original.identity | rounded)
+
+    @property
+    def dimension(self) -> int:
+        return self.original.dimension
+
+    @property
+    def window(self) -> int:
+        return self.original.window
+
+    @property
+    def settings(self) -> EncoderSettings:
+        return replace(self.original.settings, key=self.key)
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        return self.original.count(texts)
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Unit vectors float32 [n, d]; a text over the window is cut. Raises ModelError where rounding changes too much."""
+        opened = self._opened
+        if opened is None:
+            return self.original.encode(texts)
+        whole = ([self.original.config.document_prefix + text] for text in texts)
+        with ThreadPoolExecutor(self.original.workers or os.cpu_count() or 1) as pool:
+            rows = list(pool.map(opened.encode, whole))
+        return np.vstack(rows) if rows else np.zeros((0, self.dimension), np.float32)
+
+    @cached_property
+    def _opened(self) -> OnnxEncoder | None:
+        exported = export_encoder(self, self.root)
+        if exported.settings.provider != "onnx":
+            return None
+        tokens = exported.settings.tokens
+        whole = OnnxEncoder.open(exported.folder, tokens, threads=1)
+        if not self.in_int8:
+            return whole
+        with TemporaryDirectory() as folder:
+            shutil.copy(exported.folder / TOKENIZER, folder)
+            write_int8(exported.folder / MODEL, Path(folder) / MODEL)
+            rounded = OnnxEncoder.open(Path(folder), tokens, threads=1)
+        alike = float(np.min(np.sum(whole.encode(PROBES) * rounded.encode(PROBES), axis=1)))
+        if not alike >= ALIKE:
+            raise ModelError(
+                f"The model {self.name} in int8 differs from itself: cosine {alike:.3f}.",
+                "Say `precision: float32` under its `embedding` in config/datasets.yaml.",
+            )
+        return rounded
+
+
+def write_int8(model: Path, out: Path) -> None:
+    """Write a model with the weights of its linear layers as int8, one scale for each ``BLOCK`` of them.
+
+    ONNX Runtime rounds what comes in likewise, each block of each token by itself, so that nothing needs to be calibrated
+    and no single large number makes others coarse.
+    """
+    import onnx
+    from onnx import helper, numpy_helper
+
+    graph = (whole := onnx.load(model)).graph
+    weights = {one.name: one for one in graph.initializer}
+    for node in graph.node:
+        if node.op_type != "MatMul" or node.input[1] not in weights:
+            continue
+        weight = numpy_helper.to_array(weights[node.input[1]])
+        if weight.ndim != 2 or len(weight) % BLOCK:
+            continue
+        values, scales = in_blocks(weight.T)
+        names = [f"{node.output[0]}/{part}" for part in ("int8", "scales")]
+        graph.initializer.append(numpy_helper.from_array(values, names[0]))
+        graph.initializer.append(numpy_helper.from_array(scales, names[1]))
+        sizes = {"K": weight.shape[0], "N": weight.shape[1], "bits": 8, "block_size": BLOCK}
+        inputs, outputs = [node.input[0], *names], list(node.output)
+        node.CopyFrom(
+            helper.make_node(
+                "MatMulNBits", inputs, outputs, node.name, domain="com.microsoft",
+                accuracy_level=COMPUTED_IN_INT8, **sizes,
+            )
+        )  # fmt: skip
+    used = {name for node in graph.node for name in node.input}
+    for name, weight in weights.items():
+        if name not in used:
+            graph.initializer.remove(weight)
+    whole.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    onnx.save(whole, out, save_as_external_data=True, location="weights")  # beyond 2 GB there is no other way
+
+
+def in_blocks(weight: Floats) -> tuple[npt.NDArray[np.uint8], Floats]:
+    """Weights [n, k] as uint8 [n, k / BLOCK, BLOCK] around 128, and their scales float32 [n × k / BLOCK]."""
+    blocks = weight.astype(np.float32).reshape(len(weight), -1, BLOCK)
+    scales = np.abs(blocks).max(axis=2, keepdims=True) / LEVELS
+    values = np.rint(np.divide(blocks, scales, out=np.zeros_like(blocks), where=scales != 0))
+    return (values + LEVELS + 1).astype(np.uint8), scales.ravel().astype(np.float32)
+
+
+def has_gpu() -> bool:
+    """Whether PyTorch finds a GPU; its build for CPUs need not be loaded to tell."""
+    try:
+        if version("torch").endswith("+cpu"):
+            return False
+    except PackageNotFoundError:
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+def encoder_for(config: EmbeddingConfig, root: Path, workers: int = 0, turns: Turns | None = None) -> Encoder:
+    """The encoder of a data set: the model ``hash``, an API through litellm, else a folder or hub name.
+
+    ``root``: where exported encoders are kept. ``turns``: at which an API is asked. Nothing is loaded before it is used.
+    A model is run on a GPU where there is one, unless its precision is int8.
+    Raises ModelError when a local model cannot be found.
+    """
+    if config.provider == "litellm":
+        api = EmbeddingApi(config.model, config.api_base, config.dimension or 0, config.batch)
+        return LiteLLMEncoder(api, config, turns)
+    if config.model == HASH:
+        return HashEncoder(config.dimension or HASH_DIMENSION, config.window_tokens)
+    original = SentenceTransformerEncoder.of(config, workers)
+    on_gpu = config.precision == "float32" and has_gpu()
+    return original if on_gpu else OnnxDocuments(original, root)

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, always, chunks_of, config_of, contents
 from crmrag_assets.documents.build import write_documents, write_markdown
-from crmrag_assets.documents.chunk import build_chunk
+from crmrag_assets.documents.chunk import ChunkDocuments, build_chunk
 from crmrag_assets.documents.setting import Setting
 from crmrag_assets.opened import catalogue_of, documents_of, graph_of, in_chunk, numbering_of
 from crmrag_query.graph.arrays import FLAG_ENTITY
@@ -25,10 +25,14 @@ PARTS = (
 )  # fmt: skip
 
 
+def _key(context: BuildContext) -> str:
+    languages = ",".join(context.config.languages)
+    return f"{context.finished('graph').content} {config_of(context, *PARTS, 'chaining')} {languages}"
+
+
 def setting_of(context: BuildContext) -> Setting:
     """What writing documents needs to know, worked out once for a graph and configuration."""
-    languages = ",".join(context.config.languages)
-    key = f"{context.finished('graph').content} {config_of(context, *PARTS, 'chaining')} {languages}"
+    key = _key(context)
     if key not in _SETTINGS:
         _SETTINGS.clear()
         _SETTINGS[key] = Setting(
@@ -47,16 +51,41 @@ def chunk_inputs(context: BuildContext, chunk: str | None) -> Inputs:
     return contents(context, "graph") | own
 
 
+TOGETHER = 1 << 15  # entities that are looked at at once: a few hundred take nearly as long as ten thousand
+_BUILT: dict[tuple[str, str], ChunkDocuments] = {}
+"""Chunks that were made with another one, by the setting's key and theirs, until they are written."""
+
+
+def chunks_together(context: BuildContext) -> int:
+    """How many chunks have ``TOGETHER`` entities."""
+    entities = np.count_nonzero(graph_of(context).flags & FLAG_ENTITY)
+    return max(1, TOGETHER * len(chunks_of(context)) // max(1, int(entities)))
+
+
+def _built(context: BuildContext, chunk: str) -> ChunkDocuments:
+    """The documents of a chunk; made with those of all chunks that this process makes after it."""
+    own = (_key(context), chunk)
+    if own not in _BUILT:
+        setting, turn = setting_of(context), context.turn if chunk in context.turn else (chunk,)
+        entities = np.flatnonzero(setting.graph.flags & FLAG_ENTITY).astype(np.int32)
+        held = {}
+        for key in turn[turn.index(chunk) :]:
+            held[key] = np.zeros(setting.graph.nodes, bool)
+            held[key][in_chunk(context, entities, key)] = True
+        built = build_chunk(setting, np.flatnonzero(np.logical_or.reduce([*held.values()])).astype(np.int32))
+        _BUILT.clear()
+        _BUILT.update({(own[0], key): built.of(mask) for key, mask in held.items()})
+    return _BUILT.pop(own)
+
+
 def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """One document an entity: header, types, literals, satellites, Fundamental Relationships, direct predicates.
 
     Paths of any length are walked over the whole graph, whatever the chunk. Read by `documents`, and by
     `aggregation_index`, which counts the matches.
     """
-    setting = setting_of(context)
-    entities = np.flatnonzero(setting.graph.flags & FLAG_ENTITY).astype(np.int32)
-    built = build_chunk(setting, in_chunk(context, entities, chunk or ""))
-    built.save(folder, setting.numbering)
+    built = _built(context, chunk or "")
+    built.save(folder, setting_of(context).numbering)
     lengths = pc.utf8_length(built.documents.column("text"))
     return {
         "documents": built.documents.num_rows,
@@ -110,7 +139,8 @@ def write_files(context: BuildContext, folder: Path, chunk: str | None) -> Stats
 
 
 FR_DOCUMENTS = Step(
-    "fr_documents", 3, write_chunk, needs=("graph",), parts=PARTS, inputs=chunk_inputs, chunked=True, apart=always
+    "fr_documents", 3, write_chunk, needs=("graph",), parts=PARTS, inputs=chunk_inputs, chunked=True, apart=always,
+    together=chunks_together,
 )  # fmt: skip
 DOCUMENTS = Step(
     "documents", 2, write_all, needs=("graph", "fr_documents"), parts=(*PARTS, "chaining"), apart=always,

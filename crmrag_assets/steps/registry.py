@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from crmrag_assets.build.step import (
     BuildContext,
@@ -66,19 +67,38 @@ def finished_layer(layer: Layer, context: BuildContext) -> list[Outcome] | None:
 
 
 def run_chunks(step: Step, context: BuildContext, chunks: Sequence[str]) -> Iterator[Outcome]:
-    """`run_step` for each chunk, in order; large data sets' chunks that have to be made are made side by side.
+    """`run_step` for each chunk, in order; large data sets' chunks that have to be made are made side by side, and several of
+    them in a turn where the step takes less for them together.
 
     Raises what a step raises, and BuildError where a process was killed.
     """
-    if workers_of(context, len(chunks)) == 1 or not step.apart(context):
-        yield from (run_step(step, context, chunk) for chunk in chunks)
-        return
     there = {chunk: current_outcome(step, context, chunk) for chunk in chunks}
     stale = [chunk for chunk, outcome in there.items() if outcome is None]
-    items = [(step.artifact, chunk) for chunk in stale]
-    made = side_by_side(context, _make, items, workers_of(context, len(stale)))
+    count = workers_of(context, len(stale)) if step.apart(context) else 1
+    size = step.together(context) if stale else 1
+    if count > 1:
+        size = min(size, -(-len(stale) // (TURNS * count)))
+    turns = [tuple(stale[start : start + size]) for start in range(0, len(stale), size)]
+    if count == 1:
+        made = chain.from_iterable(_made(step, context, turn) for turn in turns)
+    else:
+        items = [(step.artifact, turn) for turn in turns]
+        made = chain.from_iterable(side_by_side(context, _make_all, items, count))
     for outcome in there.values():
         yield outcome or next(made)
+
+
+TURNS = 4  # of each process at least, so that all of them end at about the same time
+
+
+def _made(step: Step, context: BuildContext, turn: tuple[str, ...]) -> Iterator[Outcome]:
+    given = replace(context, turn=turn)
+    return (run_step(step, given, chunk) for chunk in turn)
+
+
+def _make_all(context: BuildContext, item: tuple[str, tuple[str, ...]]) -> list[Outcome]:
+    artifact, turn = item
+    return list(_made(STEPS[artifact], context, turn))
 
 
 def _make(context: BuildContext, item: tuple[str, str | None]) -> Outcome:

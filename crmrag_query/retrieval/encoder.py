@@ -556,13 +556,13 @@ class OnnxEncoder:
     )
 
     @classmethod
-    def open(cls, folder: Path, tokens: int) -> OnnxEncoder:
-        """Load model and tokenizer; texts are cut at ``tokens`` tokens, special ones included."""
+    def open(cls, folder: Path, tokens: int, threads: int = THREADS) -> OnnxEncoder:
+        """Load model and tokenizer; texts are cut at ``tokens`` tokens, special ones included, each run on ``threads``."""
         import onnxruntime
         from tokenizers import Tokenizer
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = THREADS
+        options.intra_op_num_threads = threads
         options.log_severity_level = 3
         try:
             tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))

@@ -16,8 +16,12 @@ import pytest
 from crmrag_assets.build import workers
 from crmrag_assets.build.step import BuildContext, chunks_of, chunks_to_make, run_step
 from crmrag_assets.build.workers import workers_of
+from crmrag_assets.documents.chunk import ChunkDocuments
+from crmrag_assets.documents.setting import Setting
+from crmrag_assets.steps import documents
 from crmrag_assets.steps.registry import STEPS, run_chunks
 from crmrag_query.errors import BuildError
+from crmrag_query.graph.arrays import Ints
 from tests.conftest import ROOT
 from tests.support.builds import Project, failing_at, make_project, parallel, turtle, written
 
@@ -67,6 +71,30 @@ def test_chunks_side_by_side_are_the_same_bytes(project: Project, artifact: str)
     )
     assert written(context, artifact) == alone
     assert all(one.reused for one in run_chunks(STEPS[artifact], context, chunks_of(context)))
+
+
+def test_chunks_made_together_are_the_same_bytes_also_after_a_stop(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context, step = replace(project.context(8), threads=1), STEPS["fr_documents"]
+    alone, chunks, made = written(context, "fr_documents"), chunks_of(context), list[int]()
+    inner = documents.build_chunk
+
+    def counted(setting: Setting, entities: Ints) -> ChunkDocuments:
+        made.append(len(entities))
+        return inner(setting, entities)
+
+    monkeypatch.setattr(documents, "build_chunk", counted)
+    forget(context, "fr_documents")
+    assert len(list(run_chunks(step, context, chunks))) == len(chunks) > 3
+    assert written(context, "fr_documents") == alone
+    assert len(made) == 1
+    forget(context, "fr_documents")
+    with failing_at(f"fr_documents:{chunks[2]}"), pytest.raises(BuildError, match="Fail-point"):
+        list(run_chunks(step, context, chunks))
+    again = list(run_chunks(step, context, chunks))
+    assert [one.chunk for one in again if one.reused] == chunks[:2]
+    assert written(context, "fr_documents") == alone
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from crmrag_assets.indexes.encoder import Exported, SentenceTransformerEncoder, encoder_for, export_encoder
+from crmrag_assets.indexes.encoder import Exported, SentenceTransformerEncoder, export_encoder
 from crmrag_query.config.datasets import EmbeddingConfig
 
 
@@ -17,8 +17,7 @@ def minilm() -> SentenceTransformerEncoder:
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", lambda *_: pytest.fail("the default model asked the network"))
         warnings.simplefilter("ignore")  # of libraries being imported
-        encoder = encoder_for(EmbeddingConfig())
-        assert isinstance(encoder, SentenceTransformerEncoder)
+        encoder = SentenceTransformerEncoder.of(EmbeddingConfig())
         assert encoder.model is not None
     return encoder
 

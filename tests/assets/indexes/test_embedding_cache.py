@@ -184,7 +184,7 @@ def test_a_chunk_without_documents_has_no_rows(tmp_path: Path) -> None:
     assert open_embedded(tmp_path, np.empty(0, np.int32)).vectors.shape == (0, HashEncoder().dimension)
 
 
-def test_keys_tell_models_and_settings_apart() -> None:
+def test_keys_tell_models_and_settings_apart(tmp_path: Path) -> None:
     configs = [
         EmbeddingConfig(model="hash"),
         EmbeddingConfig(model="hash", dimension=64),
@@ -192,8 +192,9 @@ def test_keys_tell_models_and_settings_apart() -> None:
         EmbeddingConfig(model="openai/x", provider="litellm", dimension=64),
         EmbeddingConfig(model="openai/x", provider="litellm", document_prefix="passage: "),
     ]
-    assert len({encoder_for(config).key for config in configs}) == len(configs)
-    assert all(encoder_for(config).key.replace("-", "").isalnum() for config in configs)
+    keys = [encoder_for(config, tmp_path).key for config in configs]
+    assert len(set(keys)) == len(keys)
+    assert all(key.replace("-", "").isalnum() for key in keys)
 
 
 def test_what_two_processes_append_is_kept_whole_and_a_torn_end_puts_nothing_out_of_step(
