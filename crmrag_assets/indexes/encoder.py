@@ -583,8 +583,9 @@ class OnnxDocuments:
     """A local model as ONNX Runtime runs it on a CPU, by its form in ``root`` that questions are encoded by.
 
     Each text is run alone on one thread, one worker a core: the same bits whatever the batch, the order, the point of
-    resumption or the number of cores. With the precision int8, which is part of the key, weights and what they are multiplied
-    with are rounded in blocks, which takes less time. A model without such a form is run by PyTorch.
+    resumption or the number of cores. With the precision int8 weights and what they are multiplied with are rounded in
+    blocks, which takes less time. Both are part of the key, so that no vectors of another are taken for its own. A model
+    without such a form is run by PyTorch.
     """
 
     original: SentenceTransformerEncoder
@@ -601,7 +602,8 @@ class OnnxDocuments:
     @cached_property
     def key(self) -> str:
         rounded = {"int8": BLOCK} if self.in_int8 else {}
-        return key_of(Path(self.name).name, self.original.identity | rounded)
+        # PyTorch's vectors differ in their last bits
+        return key_of(Path(self.name).name, self.original.identity | {"runtime": "onnx"} | rounded)
 
     @property
     def dimension(self) -> int:

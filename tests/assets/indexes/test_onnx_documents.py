@@ -70,11 +70,11 @@ def test_the_bits_of_a_vector_depend_on_its_text_alone(
     np.testing.assert_array_equal(four.encode(TEXTS * 3), np.vstack([together] * 3))
 
 
-def test_the_precision_is_part_of_the_key_and_float32_has_the_key_of_the_model(
+def test_what_runs_the_model_and_its_precision_are_parts_of_the_key(
     minilm: SentenceTransformerEncoder, root: Path
 ) -> None:
     keys = {one: documents(minilm, root, precision=one).key for one in ("float32", "int8")}
-    assert keys["float32"] == minilm.key != keys["int8"]
+    assert len({minilm.key, *keys.values()}) == 3  # PyTorch's vectors differ in their last bits
     assert documents(minilm, root, precision="int8").settings.key == keys["int8"]
     other = documents(minilm, root, precision="int8", document_prefix="passage: ")
     assert other.key != keys["int8"]
