@@ -138,4 +138,4 @@ def test_no_weight_moves_by_more_than_half_a_step_of_its_block(weight: Any) -> N
             scale = float(scales[row * 2 + block])
             assert scale <= np.abs(theirs).max() / 127 * (1 + 1e-6)
             ours = (values[row, block].astype(np.float64) - 128) * scale
-            assert np.abs(ours - theirs).max() <= scale * 0.5001
+            assert np.abs(ours - theirs).max() <= scale * 0.5001 + float(np.finfo(np.float32).tiny)
