@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -11,7 +12,7 @@ import pytest
 
 from crmrag_query.answers.records import Done, Used
 from crmrag_query.answers.taught import forget, teach
-from crmrag_query.artifacts.release import Opener
+from crmrag_query.artifacts.release import open_release
 from crmrag_query.client import wire
 from crmrag_query.client.local import Engine
 from crmrag_query.errors import ModelError
@@ -115,7 +116,8 @@ def test_what_a_curator_teaches_counts_at_once(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, release = engine.releases.release(None)
-    mine = replace(release, opener=Opener(tmp_path))
+    # in a folder of its own: other tests ask the same question of the release that they share
+    mine = open_release(Path(shutil.copytree(release.folder, tmp_path / name / release.id)))
     monkeypatch.setattr(type(engine.releases), "release", lambda self, dataset: (name, mine))
     asked, question = desk(engine), "Which churches were built before 1200?"
     before = asked.ask(wire.Ask(question))
