@@ -281,10 +281,18 @@ def _read(path: Path) -> str:
 
 
 def _declared(harvest: Mapping[str, Any]) -> list[str]:
-    declared = harvest.get("source", {})
+    """The files and addresses of a data set's source, or of each of its sources."""
+    source = harvest.get("source", {})
+    if several := source.get("sources"):
+        return [place for one in several for place in _declared({"source": _places(one)})]
     return [
-        str(text) for value in declared.values() for text in (value if isinstance(value, list) else [value])
+        str(text) for value in source.values() for text in (value if isinstance(value, list) else [value])
     ]
+
+
+def _places(source: Mapping[str, Any]) -> dict[str, Any]:
+    """Of one of several sources where it is, without its kind and graph."""
+    return {key: value for key, value in source.items() if key in ("declared", "endpoint")}
 
 
 def _name(declared: str) -> str:
