@@ -3,6 +3,7 @@ time."""
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
@@ -115,3 +116,13 @@ class Kept(Generic[K, V]):
         while len(self._entries) > self._most:
             self._entries.popitem(last=False)
         return entry
+
+
+WARNED: Kept[str, bool] = Kept(1000, 600.0)
+
+
+def warn_seldom(logger: logging.Logger, text: str) -> None:
+    """Warn, and not again of the same for ten minutes: what is wrong with a request is so with each."""
+    if WARNED.find(text) is None:
+        WARNED.put(text, True)
+        logger.warning("%s", text)

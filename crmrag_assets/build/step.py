@@ -184,7 +184,7 @@ ARTIFACTS = tuple(asset for layer in LAYERS for asset in layer.assets)
 CHUNKED = frozenset(asset for layer in LAYERS if layer.chunked for asset in layer.assets)
 
 
-def one(context: BuildContext) -> int:
+def alone(context: BuildContext) -> int:
     """Of a step that makes each chunk by itself."""
     return 1
 
@@ -228,7 +228,7 @@ class Step:
     chunked: bool = False
     lasting: bool = False
     apart: Callable[[BuildContext], bool] = never
-    together: Callable[[BuildContext], int] = one
+    together: Callable[[BuildContext], int] = alone
     wanted: Callable[[BuildContext], bool] = always
     after: Callable[[BuildContext], None] | None = None
 

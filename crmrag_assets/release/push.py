@@ -21,11 +21,11 @@ from crmrag_query.artifacts.files import FileEntry, sha256_file
 from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest, release_id
 from crmrag_query.artifacts.mirror import (
     BESIDE,
-    Kept,
+    StoredReleases,
     current_path,
     dataset_path,
     files_path,
-    read_kept,
+    read_stored,
     release_path,
     remote_manifest,
 )
@@ -66,8 +66,8 @@ def push(
     """
     manifest = read_manifest(folder)
     release, dataset = release_id((folder / MANIFEST).read_bytes()), manifest.dataset
-    before = read_kept(objects, dataset)
-    kept, content = before or (Kept((), ""), None)
+    before = read_stored(objects, dataset)
+    kept, content = before or (StoredReleases((), ""), None)
     if kept.releases[:1] == (release,) and not whole:
         return Pushed(release, there=True)
     there = set() if whole else _there(objects, dataset, kept.releases)
@@ -78,7 +78,9 @@ def push(
     for name in (*BESIDE, MANIFEST):
         if (folder / name).is_file():
             objects.write(release_path(dataset, release, name), (folder / name).read_bytes())
-    after = Kept((release, *(one for one in kept.releases if one != release))[: max(keep, 2)], uuid4().hex)
+    after = StoredReleases(
+        (release, *(one for one in kept.releases if one != release))[: max(keep, 2)], uuid4().hex
+    )
     _switch(objects, dataset, after, content)
     failpoints.reach(PUSH, None, failpoints.AFTER)
     gone = _tidy(objects, dataset, after)
@@ -125,7 +127,7 @@ def _send(
                 future.cancel()
 
 
-def _switch(objects: Objects, dataset: str, after: Kept, before: Content | None) -> None:
+def _switch(objects: Objects, dataset: str, after: StoredReleases, before: Content | None) -> None:
     """Say which release is current. Where the store took it and its answer was lost, that is seen by looking again."""
     path, data = current_path(dataset), after.text().encode()
     try:
@@ -136,7 +138,7 @@ def _switch(objects: Objects, dataset: str, after: Kept, before: Content | None)
             return
         if isinstance(error, StoreUnreachable):
             raise
-        now = read_kept(objects, dataset)
+        now = read_stored(objects, dataset)
         named = f"release {now[0].releases[0]}" if now else "none"
         raise BuildError(
             f"Another push to {objects.address} was faster: {named} of '{dataset}' is current there, and not "
@@ -145,7 +147,7 @@ def _switch(objects: Objects, dataset: str, after: Kept, before: Content | None)
         ) from None
 
 
-def _tidy(objects: Objects, dataset: str, kept: Kept) -> int:
+def _tidy(objects: Objects, dataset: str, kept: StoredReleases) -> int:
     """Remove what no kept release names and is old; how many objects that were. Nothing where a kept manifest is damaged."""
     known = [remote_manifest(objects, dataset, release) for release in kept.releases]
     manifests = [one[0] for one in known if one is not None]

@@ -254,10 +254,9 @@ def write_pushed_release(context: BuildContext, folder: Path, chunk: str | None)
 
 def push_release(context: BuildContext) -> None:
     """Push the release; sends nothing where it is current there."""
-    if pushed_to_a_store(context):
-        release = open_release(context.name, context.data)
-        objects = open_objects(context.config.publish_to, make=True)
-        push(release.folder, objects, context.config.keep_releases, advance=context.progress.advance)
+    release = open_release(context.name, context.data)
+    objects = open_objects(context.config.publish_to, make=True)
+    push(release.folder, objects, context.config.keep_releases, advance=context.progress.advance)
 
 
 def pushed_inputs(context: BuildContext, chunk: str | None) -> Inputs:

@@ -643,7 +643,8 @@ class Turn:
     def without_model(self, cited: SourceList) -> Written:
         """What can be said without a language model: the exact set, else that the data does not tell, else what was found.
 
-        The set of a reading that is not sure is never the answer: it stands beside it, as a choice.
+        The set of a reading that is not sure is never the answer: it stands beside it, as a choice, and is told at most
+        as what may be meant.
         """
         release, prepared, exact = self.release, self.prepared, self.exact
         language, understood = prepared.analysis.reading.language, prepared.understood
@@ -727,23 +728,22 @@ class Turn:
         )
 
     @property
-    def _offers(self) -> bool:
-        """Whether a reading has a set, though it is not sure, so that the data may well tell; not by all that there is."""
+    def _finds(self) -> bool:
+        """Whether a reading has a set, though it is not sure, so that the data may well tell; not that of all there is."""
         exact = self.exact
-        return (
-            isinstance(exact, Exact)
-            and exact.set.size > 0
-            and bool(exact.plan.where or exact.plan.target.types)
-            and self.prepared.analysis.form is not Form.SPECIFIC
-        )
+        if not isinstance(exact, Exact) or not exact.set.size:
+            return False
+        return bool(exact.plan.where or exact.plan.target.types)
+
+    @property
+    def _offers(self) -> bool:
+        """Whether such a set stands beside the answer to a question that asks for one."""
+        return self._finds and self.prepared.analysis.form is not Form.SPECIFIC
 
     @property
     def _is_likely(self) -> bool:
-        """Whether the best reading, though not sure, is likely what is meant, and has a set; not that of all there is."""
-        exact = self.exact
-        if not isinstance(exact, Exact) or not exact.parsed.likely:
-            return False
-        return exact.set.size > 0 and bool(exact.plan.where or exact.plan.target.types)
+        """Whether such a reading is more likely meant than not."""
+        return self._finds and isinstance(self.exact, Exact) and self.exact.parsed.likely
 
     def _likeliest(self, cited: SourceList) -> str:
         """The set of a likely reading, told as what may be meant; "" where there is none, and where what is cited has all of

@@ -426,8 +426,7 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
 
     That needs evidence: a name that the question has is in no document, or something that it names was found, what is asked
     of it is said by words that no reading says, and none of the lines that were found says them; of a list, no document of
-    the data. A relation that these words
-    ask for is told by its name.
+    the data. A relation that these words ask for is told by its name.
     """
     if parsed.plan is None or parsed.certain:
         return ""
@@ -445,9 +444,8 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     # One word aside, what is said of a list is understood, and told; a number would be another one.
     restricts = bool(parsed.plan.where) and not parsed.empty and parsed.plan.compute.kind != "count"
     strangers = [word for word in tied if not words_of(word)]
-    uncounted = any(
-        not words_of(word) for word in asked
-    )  # "how many *visitors*", of which no document has any
+    # "How many *visitors*", of which no document has any.
+    uncounted = any(not words_of(word) for word in asked)
     strange = parsed.guessed and len(strangers) > restricts
     if not asked_of_one and not uncounted and not strange and not (parsed.absent and parsed.empty):
         return ""  # what lines tell of a list is told with the words that are not, and readings are offered beside it

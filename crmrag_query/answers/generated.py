@@ -178,10 +178,8 @@ def stream_answer(
         and known.exhaustive
         and (right := corrected(said, known, release.method, told)) != said
     ):
-        told_number = (
-            f"The model {model.name} stated another number than the set's; that sentence was replaced."
-        )
-        note = Note(told_number, "number")
+        wrong = f"The model {model.name} stated another number than the set's; that sentence was replaced."
+        note = Note(wrong, "number")
         said = right
         yield Restart(note)
         yield Token(said)

@@ -250,9 +250,9 @@ class Answer(Shown):
     a plan of the question gives, None where it has none; ``dataset``: its name; ``conversation``: the state after this
     answer, opaque; give the answer as ``history`` of the next question to go on. ``id``: under which a service keeps it, ""
     where none does (answers that differ in it alone are equal). ``asked``: the question as it was understood after what went
-    before. ``choices``: readings that are not sure, best first, whose sets stand beside the answer and are not told by it.
-    ``query``: the SPARQL that a model wrote and that the answer rests on, "" for none. ``remarks``: what those of the
-    ``notes`` are of that can be told in any language.
+    before. ``choices``: readings that are not sure, best first, whose sets stand beside the answer, which tells at most that
+    of the first, as what may be meant. ``query``: the SPARQL that a model wrote and that the answer rests on, "" for none.
+    ``remarks``: what those of the ``notes`` are of that can be told in any language.
     """
 
     question: str

@@ -21,8 +21,7 @@ from crmrag_query.errors import ModelUnreachable, QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, stop_words
 from crmrag_query.llm.model import Model
-from crmrag_query.notes import Kind as NoteKind
-from crmrag_query.notes import Note
+from crmrag_query.notes import Note, NoteKind
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.according import according
 from crmrag_query.plans.records import Plan

@@ -56,6 +56,7 @@ from crmrag_query.errors import (
     ReleaseNotFound,
     StoreUnreachable,
 )
+from crmrag_query.kept import warn_seldom
 
 LOG = logging.getLogger(__name__)
 SCHEMA = 1
@@ -91,7 +92,7 @@ def files_path(dataset: str) -> str:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredReleases:
     """The releases of a data set in a store, the current one first, then the one before; ``by``: who said so last, a mark by
     which whoever did not hear of its success knows its own."""
 
@@ -102,7 +103,7 @@ class Kept:
         return json.dumps({"schema": SCHEMA, "releases": list(self.releases), "by": self.by}) + "\n"
 
 
-def read_kept(objects: Objects, dataset: str) -> tuple[Kept, Content] | None:
+def read_stored(objects: Objects, dataset: str) -> tuple[StoredReleases, Content] | None:
     """What a store has of a data set, and the object that says so; None for nothing. ReleaseError where it is damaged."""
     content = objects.read(current_path(dataset))
     if content is None:
@@ -114,7 +115,7 @@ def read_kept(objects: Objects, dataset: str) -> tuple[Kept, Content] | None:
             raise ValueError("it names no releases")
         if schema != SCHEMA:
             raise ValueError(f"its schema is {schema}, not {SCHEMA}")
-        return Kept(releases, str(raw["by"])), content
+        return StoredReleases(releases, str(raw["by"])), content
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ReleaseError(
             f"{objects.address}/{current_path(dataset)} cannot be read ({error}).",
@@ -167,7 +168,7 @@ class Mirror:
         folder = dataset_folder(self.data, dataset)
         if not wait and _age(folder / LOOKED) < FOLLOW_SECONDS / 2:
             return
-        kept = read_kept(self.objects, dataset)
+        kept = read_stored(self.objects, dataset)
         if kept is None:
             if folder.is_dir():
                 shutil.rmtree(folder, ignore_errors=True)
@@ -345,18 +346,7 @@ def _kept_on(data: Path, names: Collection[str]) -> Iterator[None]:
     except (ReleaseError, StoreUnreachable) as error:
         if not set(names or _mirrored(data)) & _mirrored(data):
             raise
-        _warn(f"{error} What was fetched before is answered from.")
-
-
-_warned: dict[str, float] = {}
-WARN_SECONDS = 600.0  # between warnings that say the same
-
-
-def _warn(text: str) -> None:
-    now = time.monotonic()
-    if now - _warned.get(text, -WARN_SECONDS) >= WARN_SECONDS:
-        _warned[text] = now
-        LOG.warning(text)
+        warn_seldom(LOG, f"{error} What was fetched before is answered from.")
 
 
 def follow(mirror: Mirror, owner: object, seconds: Callable[[], float] = lambda: FOLLOW_SECONDS) -> None:
@@ -369,7 +359,7 @@ def follow(mirror: Mirror, owner: object, seconds: Callable[[], float] = lambda:
             try:
                 bring_all(mirror, wait=False)
             except (CrmRagError, OSError) as error:  # told, and tried again
-                _warn(str(error))
+                warn_seldom(LOG, str(error))
 
     threading.Thread(target=run, name="mirror", daemon=True).start()
 

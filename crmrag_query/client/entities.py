@@ -281,18 +281,15 @@ def _read(path: Path) -> str:
 
 
 def _declared(harvest: Mapping[str, Any]) -> list[str]:
-    """The files and addresses of a data set's source, or of each of its sources."""
+    """The files and addresses of a data set's source, or of each of its sources, without their kinds and graphs."""
     source = harvest.get("source", {})
-    if several := source.get("sources"):
-        return [place for one in several for place in _declared({"source": _places(one)})]
-    return [
-        str(text) for value in source.values() for text in (value if isinstance(value, list) else [value])
-    ]
-
-
-def _places(source: Mapping[str, Any]) -> dict[str, Any]:
-    """Of one of several sources where it is, without its kind and graph."""
-    return {key: value for key, value in source.items() if key in ("declared", "endpoint")}
+    stated = (
+        value
+        for one in source.get("sources") or [source]
+        for key, value in one.items()
+        if key not in ("kind", "graph")
+    )
+    return [str(text) for value in stated for text in (value if isinstance(value, list) else [value])]
 
 
 def _name(declared: str) -> str:

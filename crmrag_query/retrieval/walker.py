@@ -35,7 +35,7 @@ HOPS: Final = 2
 """Steps around the landings that are stitched where there are no partitions."""
 STRONGER: Final = 0.01  # by how much of a step a strong edge is shorter than a weak one
 KEPT: Final = 8  # walks
-Choice = Callable[[Sequence[int], int], Sequence[int]]
+Choose = Callable[[Sequence[int], int], Sequence[int]]
 """Which to go on from, of some nearest first, at most so many."""
 
 
@@ -127,7 +127,7 @@ def by_steps(
     landings: Ints,
     nearness: Callable[[Ints], Reals],
     how: Walk,
-    choose: Choice | None = None,
+    choose: Choose | None = None,
 ) -> tuple[Hits, dict[int, int]]:
     """The published walk: the neighbours of where it stands are compared with the question, and it goes on from the nearest,
     or from those that ``choose`` says.
@@ -222,7 +222,7 @@ class Walker:
         landings = stitched.rows(landed)
         if how.by == "steps":
             near = self._near(query)
-            choose: Choice | None = None
+            choose: Choose | None = None
             if query.chooser is not None:
                 chooser, documents = query.chooser, stitched.documents
                 choose = lambda rows, most: stitched.rows(chooser(documents[rows].tolist(), most)).tolist()  # noqa: E731

@@ -10,12 +10,13 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.entities.named import Named, SourceTriple
 from crmrag_query.errors import ReleaseError
+from crmrag_query.kept import warn_seldom
 from crmrag_query.retrieval.database import COMMUNITIES, PASSAGES, Among, Database
 from crmrag_query.retrieval.pipeline import LITTLE_SHARE
 from crmrag_query.retrieval.pool import cap, fuse
@@ -263,12 +264,6 @@ def open_postgres(release: Release, language: str = "") -> PostgresStore | Relea
     try:
         _ = release[Database]
     except ReleaseError as error:
-        _warn(f"{error}\nUntil then the release itself is searched.")
+        warn_seldom(logging.getLogger(__name__), f"{error}\nUntil then the release itself is searched.")
         return ReleaseStore(release, language)
     return PostgresStore(release, language)
-
-
-@cache
-def _warn(text: str) -> None:
-    """Tell it once, not with every request."""
-    logging.getLogger(__name__).warning(text)

@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.graph.graph import Graph
-from crmrag_query.notes import Kind
+from crmrag_query.notes import NoteKind
 from tests.conftest import ROOT
 from tests.page.conftest import PATIENCE, answered
 from tests.page.sets import VASES, open_set
@@ -273,7 +273,7 @@ def test_neither_have_themes_paths_and_notes_of_what_failed(
     values |= {"label": "Asinou", "labels": "Asinou"}
     remarks = [
         {"note": f"It {kind} failed.", "kind": kind, "values": values, "passing": True}
-        for kind in get_args(Kind)
+        for kind in get_args(NoteKind)
     ]
     told["answer"] |= {"notes": [one["note"] for one in remarks], "remarks": remarks}
     page.route("**/api/v1/answers?*", lambda route: route.fulfill(json=told))

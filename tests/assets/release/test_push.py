@@ -27,11 +27,12 @@ from crmrag_query.artifacts import mirror as mirroring
 from crmrag_query.artifacts import objects as storing
 from crmrag_query.artifacts.files import FileEntry, entries
 from crmrag_query.artifacts.manifest import Manifest
-from crmrag_query.artifacts.mirror import Mirror, mirror_folder, mirror_of, read_kept
+from crmrag_query.artifacts.mirror import Mirror, mirror_folder, mirror_of, read_stored
 from crmrag_query.artifacts.objects import Objects, Replaced, open_objects
 from crmrag_query.artifacts.places import dataset_folder, find_release, pointer, release_ids
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError, BuildHeldUp, ReleaseError, ReleaseNotFound, StoreUnreachable
+from crmrag_query.kept import Kept
 from tests.conftest import ROOT
 from tests.support import runs
 from tests.support.builds import build_all, contents, failing_at, make_project, turtle
@@ -69,7 +70,7 @@ def bucket(server: str) -> Iterator[tuple[str, Proxy]]:
 def own_cache_and_little_patience(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(storing, "WAIT_SECONDS", 0.3)
-    monkeypatch.setattr(mirroring, "_warned", {})
+    monkeypatch.setattr("crmrag_query.kept.WARNED", Kept(10))
 
 
 def pushed(data: Path, objects: Objects, **options: int | bool) -> Pushed:
@@ -77,7 +78,7 @@ def pushed(data: Path, objects: Objects, **options: int | bool) -> Pushed:
 
 
 def current(objects: Objects) -> str:
-    found = read_kept(objects, "churches")
+    found = read_stored(objects, "churches")
     assert found is not None
     return found[0].releases[0]
 
@@ -148,7 +149,7 @@ def test_a_release_comes_out_of_a_store_as_it_went_in(
     assert release_ids(mirror.data, "churches") == (second,)
     # going back to what was there sends nothing
     assert push(dataset_folder(data, "churches") / first, objects) == Pushed(first, 0, 0)
-    kept = read_kept(objects, "churches")
+    kept = read_stored(objects, "churches")
     assert kept is not None and kept[0].releases == (first, second)
 
 
@@ -375,7 +376,7 @@ def test_a_file_that_is_not_what_was_built_is_not_pushed(tmp_path: Path) -> None
     file.write_text("tow")
     with pytest.raises(BuildError, match=r"two\.txt is not what was built.*crmrag verify churches"):
         pushed(data, objects)
-    assert read_kept(objects, "churches") is None
+    assert read_stored(objects, "churches") is None
 
 
 def test_errors_name_the_thing_and_the_remedy(tmp_path: Path, bucket: tuple[str, Proxy]) -> None:

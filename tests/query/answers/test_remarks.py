@@ -9,7 +9,7 @@ import pytest
 
 from crmrag_query.answers.records import remarks_of
 from crmrag_query.language import LANGUAGES
-from crmrag_query.notes import PASSING, Kind, Note
+from crmrag_query.notes import PASSING, Note, NoteKind
 from tests.conftest import ROOT
 
 PAGE = ROOT / "crmrag_query" / "service" / "static" / "js" / "words"
@@ -24,7 +24,7 @@ def sentences(language: str) -> dict[str, str]:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_page_has_a_sentence_for_each_kind_in_each_of_its_languages(language: str) -> None:
     told, english = sentences(language), sentences("en")
-    assert set(told) == set(get_args(Kind))
+    assert set(told) == set(get_args(NoteKind))
     for kind, sentence in told.items():
         assert set(re.findall(r"\{\w+\}", sentence)) == set(re.findall(r"\{\w+\}", english[kind])), kind
         assert language == "en" or sentence != english[kind]
