@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from crmrag_query.client.local import open_engine
 from tests.page.conftest import PATIENCE, watch
-from tests.support.builds import Project, build_all, make_project
+from tests.support.builds import Project, build_all, with_inbox
 from tests.support.pdf import pdf
 from tests.support.service import application, served
 
@@ -26,12 +26,7 @@ DROP = """(box, [name, content]) => {
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """A museum, and pages that may come by the service."""
-    sources = [{"rdf": "churches.ttl"}, {"pages": ["data/inbox/churches/*.*", "kept.pdf"]}]
-    found = make_project(tmp_path / "p", sources=sources, write_markdown=False)
-    (found.root / "kept.pdf").write_bytes(pdf("A document that was there before any was sent."))
-    build_all(found.context())
-    return found
+    return with_inbox(tmp_path / "p")
 
 
 @pytest.fixture

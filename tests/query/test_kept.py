@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import OrderedDict
@@ -11,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_query.kept import TALLIES, Kept
+from crmrag_query import kept as keeping
+from crmrag_query.kept import TALLIES, Kept, warn_seldom
 from crmrag_query.timing import Stopped, while_wanted
 
 
@@ -104,3 +106,15 @@ def test_who_is_not_waited_for_does_not_wait_for_what_another_makes() -> None:
     maker.join(10)
     assert kept.find("one") == 7
     assert issubclass(Stopped, BaseException)
+
+
+def test_the_same_is_warned_of_once_in_a_while(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(keeping, "WARNED", Kept(2, 0.2))
+    for text in ("away", "away", "100 % away", "away"):
+        warn_seldom(logging.getLogger("kept"), text)
+    assert caplog.messages == ["away", "100 % away"]
+    time.sleep(0.3)
+    warn_seldom(logging.getLogger("kept"), "away")
+    assert caplog.messages[2:] == ["away"]

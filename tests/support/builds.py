@@ -17,6 +17,7 @@ from crmrag_assets.steps.registry import STEPS
 from crmrag_query.artifacts.files import entries
 from crmrag_query.artifacts.release import open_release
 from tests.support.forked import start
+from tests.support.pdf import pdf
 
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
 BASE = "http://example.org/"
@@ -161,3 +162,12 @@ def two_releases(root: Path, before: int, after: int) -> tuple[Path, str, str]:
         build_all(project.context())
         ids.append(open_release("churches", project.data).id)
     return project.data, ids[0], ids[1]
+
+
+def with_inbox(root: Path) -> Project:
+    """A museum that is built, and pages that may come by the service."""
+    sources = [{"rdf": "churches.ttl"}, {"pages": ["data/inbox/churches/*.*", "kept.pdf"]}]
+    found = make_project(root, sources=sources, write_markdown=False)
+    (found.root / "kept.pdf").write_bytes(pdf("A document that was there before any was sent."))
+    build_all(found.context())
+    return found
