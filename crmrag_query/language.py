@@ -86,6 +86,7 @@ class Language:
         default=(), repr=False, compare=False
     )
     _irregular: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
+    _verbs: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     _agreement: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
     _contracted: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     _stems: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
@@ -96,6 +97,7 @@ class Language:
         if found is None:
             if len(self._stems) > _MOST_STEMS:
                 self._stems.clear()
+            word = self._verbs.get(word, word)
             for ending, other in self._endings:
                 if word.endswith(ending):
                     word = word.removesuffix(ending) + other
@@ -210,6 +212,9 @@ def language(code: str) -> Language:
         ),
         _contracted={
             fold(word): fold(base) for base, words in raw.get("contracted", {}).items() for word in words
+        },
+        _verbs={
+            fold(form): fold(verb) for verb, forms in raw.get("irregular_verbs", {}).items() for form in forms
         },
         _endings=tuple(raw.get("folded_endings", {}).items()),
     )

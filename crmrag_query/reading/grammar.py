@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import insort
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -55,6 +55,7 @@ from crmrag_query.reading.lexicon import (
     vocabulary,
 )
 from crmrag_query.reading.ties import Meaning, Tie, Ties
+from crmrag_query.reading.types import entities_of
 from crmrag_query.text import fold
 from crmrag_query.timing import check
 
@@ -242,6 +243,7 @@ class Grammar:
             at
             for at, word in enumerate(self.words)
             if at not in taken and word not in self.own.stop and word not in idle and len(word) > 1
+            if not self._is_light(at)
         )
         self.open = frozenset(self.free)
         self.head_words = self._head_words()
@@ -269,6 +271,17 @@ class Grammar:
         first = next((at for at, word in enumerate(self.words) if word not in self.own.stop), len(self.words))
         item = any(one.first <= first < one.last for one in items)
         return first < len(self.words) and not item and self.stems[first] in self.saying
+
+    def _is_light(self, at: int) -> bool:
+        """Whether a word only makes a verb of the event right behind it: "were *given* an overhaul"."""
+        if self.words[at] not in self.own.roles["verbs.light"]:
+            return False
+        articles = self.own.raw.get("asking", {}).get("articles", ())
+        behind = next((one for one in range(at + 1, len(self.words)) if self.words[one] not in articles), at)
+        return any(
+            one.sort == "noun" and one.first == behind and any(each.category & EVENT for each in one.meanings)
+            for one in self.items
+        )
 
     def _heads_first(self, rest: list[Item]) -> list[Item]:
         """The items with each noun before what stands bare before it, so that "women artists" ties women to artists."""
@@ -373,6 +386,8 @@ class Grammar:
         spoken = {at for one in self.items if one.sort != "op" for at in range(one.first, one.last)}
         verbs = self.own.roles["verbs.be"] | self.own.roles["verbs.have"] | self.own.roles["verbs.do"]
         small = {at for at, word in enumerate(self.words) if word in self.own.stop - verbs} - spoken
+        chosen = [one for one in self.items if one.sort == "number" or one.roles & RANKING]
+        small |= {at for one in chosen for at in range(one.first, one.last)}
         at, found = opener.last, list[int]()
         while at < len(self.words) and (at in self.open or (not found and at in small)):
             if at in self.open:
@@ -383,10 +398,10 @@ class Grammar:
         if "questions.how_many" in opener.roles:
             return frozenset(found[:1])
         follows = self.words[at] if at < len(self.words) else ""
+        if found and at == len(self.words) and any(one.last == found[0] for one in chosen):
+            return frozenset(found[:1])  # "the three tallest *books*"
         ties = frozenset().union(*(self.own.roles[f"prepositions.{role}"] for role in PREPOSITION_ROLES))
-        return (
-            frozenset(found[:1]) if follows in ties or follows in self.own.roles["verbs.be"] else frozenset()
-        )
+        return frozenset(found[:1]) if follows in ties | verbs else frozenset()
 
     def raw(self, first: int, last: int) -> str:
         """Words of the question as they were written, without signs around them and a genitive's s."""
@@ -463,6 +478,10 @@ class Grammar:
                 score -= 0.8  # "what do *paintings* show"
             if item is not direct and self._phrase_lead(item) and item.first > 1:
                 score -= 0.8  # "what do you have *by* women artists"
+            if item is not direct and self.head_words:
+                score -= (
+                    self.weights.dropped
+                )  # "which *books* …" asks for no bookseller, whatever a book is here
             for meaning in item.meanings[:MEANINGS]:
                 yield start(meaning, item, score), [one for one in spoken if one is not item]
         if form.asks or not chosen:
@@ -1106,7 +1125,7 @@ class Grammar:
         for hops, parent in enumerate(reversed(state.spine)):
             near, place = state.nodes[parent], state.places[parent]
             scored = []
-            for tie in self.ties.dates(near, self.own.code):
+            for tie in self.ties.dates(near, self.own.code, self.said):
                 says = self._said_by(tie)
                 covered, again = says - state.covered, says & state.covered
                 gain = (
@@ -1166,7 +1185,7 @@ class Grammar:
             # "made per century": these words say the date
             left = [at for at in left if at not in self._said_by(dates[0])]
             open_words = [at for at in left if self.words[at] not in self._unit_words()]
-        if open_words and not head.named:
+        if open_words and (not head.named or (form.asks and not form.described)):
             found = self._existing(state, open_words, ops)
             if found is not None and found[0]:
                 state, compute, says, gain = self._of_another(state, found, compute)
@@ -1183,8 +1202,10 @@ class Grammar:
                     used |= self._per_words()
                     score += 0.5
                 else:
-                    # "Never restored" is what is not recorded; but all was made by somebody at some time.
-                    if not (bare.negated and bare.way.relations) or CREATION & {*bare.way.relations}:
+                    # "Never restored" is what is not recorded; but all was made by somebody at some time. What happened to a
+                    # thing is said by what events of that kind are called, and people may have done it or have met with it.
+                    unrecorded = bare.negated and bare.way.relations and not CREATION & {*bare.way.relations}
+                    if not (unrecorded or (bare.way.types and not head.category & ACTOR)):
                         text = f"{BARE}: {' '.join(self.words[at] for at in sorted(says))}"
                         state = replace(state, doubt=state.doubt | {text})
                     if restricts:
@@ -1312,7 +1333,8 @@ class Grammar:
         for node, meaning in enumerate(state.nodes):
             if node and (meaning.named or meaning.plan is not None):
                 continue
-            for tie in self.ties.existing(meaning, self.own.code, self.said | said):
+            near = self._such_as(meaning) if meaning.named else meaning
+            for tie in self.ties.existing(near, self.own.code, self.said | said):
                 says = self._said_by(tie) & frozenset(left)
                 if not says or (node and not self._is_said_of(state, node, says)):
                     continue
@@ -1323,9 +1345,18 @@ class Grammar:
             return None
         node, tie, gain, says = best
         negated = any(role in NEGATIONS and item.first not in state.used for role, item in ops.items())
-        if tie.relation and tie.share >= NEARLY_ALL and not ops.keys() & NEGATIONS and not node:
+        every = tie.relation and tie.share >= NEARLY_ALL and not state.nodes[0].named
+        if every and not ops.keys() & NEGATIONS and not node:
             return node, Related(way=tie.way), says, 0.3 * len(says), False
         return node, Related(way=tie.way, negated=negated), says, gain, True
+
+    def _such_as(self, named: Meaning) -> Meaning:
+        """The things of the classes of what is named: what may hold of it."""
+        classes = {
+            self.graph.class_iri(int(one)) for node in named.nodes[:1] for one in self.graph.types(int(node))
+        }
+        target = Target(classes=tuple(sorted(classes)))
+        return Meaning(entities_of(self.world, target), target, category=named.category)
 
     def _is_said_of(self, state: State, node: int, says: Collection[int]) -> bool:
         """Whether words speak of a noun that is tied to what is asked for: the *place of birth* of the artists, works whose
@@ -1406,7 +1437,7 @@ class Grammar:
 
     def _best_dates(self, near: Meaning) -> list[Tie]:
         scored = []
-        for tie in self.ties.dates(near, self.own.code):
+        for tie in self.ties.dates(near, self.own.code, self.said):
             covered = len(self._said_by(tie))
             scored.append((covered + self.weights.share * tie.share - tie.cost, tie))
         scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
@@ -1414,7 +1445,7 @@ class Grammar:
 
     def _which_date(self, way: Way, near: Meaning) -> frozenset[str]:
         """Why things may not be ranked by a date that no word says: they have another as often, such as a birth."""
-        dates = self.ties.dates(near, self.own.code)
+        dates = self.ties.dates(near, self.own.code, self.said)
         chosen = next((one for one in dates if one.way == way), None)
         if chosen is None or self._said_by(chosen):
             return frozenset()
@@ -1511,11 +1542,20 @@ class Grammar:
             for iri, like in lexicon.numbers.items()
             if stem in (said := lexicon.step_stems(iri, code))
         ]
-        if types := lexicon.dimension_types(code).get(stem, ()):
-            iris = tuple(self.graph.iri(int(one)) for one in types)
-            paths, value = self.world.relations["dimension"].paths, Way(relations=("dimension_value",))
-            ways.append((Way(paths=paths, types=iris, then=value), frozenset({stem})))
+        ways += [(way, frozenset({stem})) for way in self._dimensions_called((stem,))]
         return next((one for one in ways if leading_to(self.world, one[0], None)[near.nodes].any()), None)
+
+    def _dimensions_called(self, stems: Iterable[str]) -> Iterator[Way]:
+        """How things lead to the numbers of dimensions whose type has one of some stems in its name: "service *weight*"."""
+        for stem in sorted(stems):
+            types = self.ties.lexicon.dimension_types(self.own.code).get(stem, ())
+            if len(types):
+                iris = tuple(self.graph.iri(int(one)) for one in types)
+                yield self._valued(Way(paths=self.world.relations["dimension"].paths, types=iris))
+
+    @staticmethod
+    def _valued(dimension: Way) -> Way:
+        return dimension.model_copy(update={"then": Way(relations=("dimension_value",))})
 
     @cached_property
     def _works(self) -> tuple[Meaning, Item]:
@@ -1557,14 +1597,12 @@ class Grammar:
 
         def best() -> Way | None:
             own = [Way(paths=((iri,),)) for iri, like in self.ties.lexicon.numbers.items() if like == id]
-            relation = [Way(relations=(id,))] if self.ties.reach(id)[0] else []
-            has = {way: int(leading_to(self.world, way, None)[near.nodes].sum()) for way in (*relation, *own)}
+            relation = [self._valued(Way(relations=(id,)))] if self.ties.reach(id)[0] else []
+            called = self._quantities[id].ends if id in self._quantities else ()
+            ways = [*relation, *own, *self._dimensions_called(called)]
+            has = {way: int(leading_to(self.world, way, None)[near.nodes].sum()) for way in ways}
             way = max(has, key=lambda one: has[one], default=None)
-            if way is None or not has[way]:
-                return None
-            return (
-                way.model_copy(update={"then": Way(relations=("dimension_value",))}) if way.relations else way
-            )
+            return way if way is not None and has[way] else None
 
         return self._once(best, (near,), "quantity", id)
 
@@ -1602,7 +1640,8 @@ class Grammar:
         alike = way.then is None or comparable(self.world, units_of(self.world, ends.astype(np.int32))[1])
         said = next((ops[one].text for one in ("operators.highest", "operators.lowest") if one in ops), "")
         measured = self._measured(said, near) if said else None
-        which = {f"which size: {said}"} if measured is not None and not measured[1] else set[str]()
+        several = len(way.types) > 1 or (measured is not None and not measured[1])
+        which = {f"which size: {said}"} if several else set[str]()
         return frozenset(() if alike else {"several units"}) | which
 
     def _conditions(self, state: State, node: int) -> Iterator[Constraint]:

@@ -574,6 +574,7 @@ def head_of(text: str, code: str, reader: Language) -> str:
         (at for at, word in enumerate(tokens) if at and word in own.roles["prepositions.of"]), len(tokens)
     )
     words = [word for word in tokens[:of] if word not in reader.stop] or [""]
+    words = [word for word in words if word not in reader.roles["verbs.empty"]] or words  # "breaking up"
     return words[-1] if own.head_last else words[0]
 
 

@@ -467,9 +467,32 @@ class Ties:
                 found.append((step, "P9*") if parts else (step,))
         return tuple(found)
 
-    def dates(self, near: Meaning, code: str) -> list[Tie]:
-        """The ways from near to dates."""
-        return self._kept(("dates", code, near.key), lambda: self._dated(near, code))
+    def dates(self, near: Meaning, code: str, said: Stems = frozenset()) -> list[Tie]:
+        """The ways from near to dates; to those of events of a type, where words (``said``) name it: "*opened* in"."""
+        found = self._kept(("dates", code, near.key), lambda: self._dated(near, code))
+        if typed := self.lexicon.typed(said, code):
+            key = ("dates of a type", code, near.key, frozenset(typed))
+            found = [*found, *self._kept(key, lambda: self._dated_by_type(near, code, typed))]
+        return found
+
+    def _dated_by_type(self, near: Meaning, code: str, typed: Mapping[str, Ints]) -> Iterator[Tie]:
+        for tie in self._to_types(near, code, typed):
+            way = tie.way.model_copy(update={"then": Way(paths=(("P4",),))})
+            if count := self._count(near, way):
+                yield replace(tie, way=way, key=f"{tie.key} P4", last="P4", share=count / len(near.nodes))
+
+    def _to_types(self, near: Meaning, code: str, typed: Mapping[str, Ints]) -> Iterator[Tie]:
+        """The walks of one or two steps from near to events of a type, or to participations in a role, that a stem names."""
+        for walk in self._short_walks(near):
+            kinds = self.schema.kinds(walk.ends)
+            for stem, types in typed.items():
+                fitting = types[[not kinds.isdisjoint(self.lexicon.typing(int(one))) for one in types]]
+                if len(fitting):
+                    tie = self._walk(walk.steps, walk, 0.5, code)
+                    iris = tuple(map(self.world.graph.iri, fitting.tolist()))
+                    way = Way(paths=tie.way.paths, types=iris)
+                    stems = tie.stems | {stem}
+                    yield Tie(way, f"{tie.key} [{stem}]", stems, tie.cost - NAMED_SO, tie.last, share=0.5)
 
     def _dated(self, near: Meaning, code: str) -> Iterator[Tie]:
         mask = sum(int(one) for one in Category if self._has(near, int(one)))
@@ -538,6 +561,7 @@ class Ties:
                     continue
                 if count:
                     yield self._relation(id, inverse, count / len(near.nodes), code)
+        yield from self._to_types(near, code, self.lexicon.typed(stems, code))
         yield from (
             tie
             for tie in self._kept(("first", code, near.key), lambda: self._first(near, code))
@@ -546,12 +570,15 @@ class Ties:
 
     def _first(self, near: Meaning, code: str) -> Iterator[Tie]:
         """Walks of one or two steps from near to anything at all, each said by what it ends in too."""
-        everything = np.ones(self.world.size, bool)
-        every_kind = frozenset(range(len(self.schema.codes)))
-        for walk in self.schema.walks(sample_of(near.nodes), everything, every_kind, 2):
+        for walk in self._short_walks(near):
             tie = self._walk(walk.steps, walk, 0.5, code)
             said = tie.stems | self.lexicon.class_stems(self.schema.kinds(walk.ends), code)
             yield Tie(tie.way, tie.key, said, tie.cost, tie.last, share=0.5)
+
+    def _short_walks(self, near: Meaning) -> list[Walk]:
+        everything = np.ones(self.world.size, bool)
+        every_kind = frozenset(range(len(self.schema.codes)))
+        return list(self.schema.walks(sample_of(near.nodes), everything, every_kind, 2))
 
 
 GATHERED = ((int(Category.Place), "P89"), (int(Category.Concept), "P127"))

@@ -61,6 +61,8 @@ class Wording:
         return STEP.join(self._link(link) for link in way.links)
 
     def _link(self, way: Way) -> str:
+        if way.types and way.then is not None and way.then.relations == ("dimension_value",):
+            return self.any_of(map(self.kind, way.types))  # "service weight" rather than how it was measured
         named = [self._relation(id, way.inverse) for id in way.relations]
         named += map(self._relationship, way.relationships)
         found = [label for label in named if label] or self._shown(way)
