@@ -437,7 +437,7 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     if unnamed and (analysis.form is Form.SPECIFIC or nowhere):
         return unnamed
     lost = lost_words(release, parsed, analysis, ranked)
-    if not lost or parsed.plan.compute.kind == "ask":
+    if not lost or analysis.reading.rule.startswith("yes/no"):
         return ""
     asked_of_one = analysis.form is Form.SPECIFIC and (parsed.guessed or parsed.named)
     asked, tied = _asked_or_tied(analysis.reading, lost)
@@ -449,7 +449,7 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     strange = parsed.guessed and len(strangers) > restricts
     if not asked_of_one and not uncounted and not strange and not (parsed.absent and parsed.empty):
         return ""  # what lines tell of a list is told with the words that are not, and readings are offered beside it
-    if parsed.absent and len(lost) == len(parsed.unknown):
+    if parsed.absent and len(lost) == len(parsed.unknown) == 1:
         language, relations = analysis.reading.language, release.method.relations
         labels = (relations[id].label(language) for id in parsed.absent[:1])
         return words.absent.replace("{what}", quoted(labels, language))
@@ -505,8 +505,11 @@ def lost_words(
     if not known or reading.rule.startswith("tell"):
         return ()
     said = {word for one in ranked[:LOOKED_AT] for word in tokenize(one.match)}
+    asides = language(reading.language).roles["verbs.asides"]
     return tuple(
         word
         for word in parsed.unknown
-        if len(word) > 2 and not any(word == one or same_stem(one, word) for one in said)
+        if len(word) > 2
+        and word not in asides
+        and not any(word == one or same_stem(one, word) for one in said)
     )

@@ -1821,7 +1821,10 @@ def asking_anew(items: Sequence[Item], words: Sequence[str], own: Language) -> I
     """The words behind "and" that ask once more, in their order: "the heaviest coins, and *how much* does each weigh"."""
     spoken = [item for item in items if item.sort in ("name", "noun", "date")]
     for item in sorted(items, key=lambda one: one.first):
-        joined = item.first > 1 and words[item.first - 1] in own.roles["operators.and"]
+        before = item.first - 1
+        if before > 1 and own.preposition_roles(words[before]):
+            before -= 1  # "and *in* which year"
+        joined = before > 0 and words[before] in own.roles["operators.and"]
         if joined and item.roles & SECOND and any(one.last < item.first for one in spoken):
             yield item
 

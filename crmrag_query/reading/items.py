@@ -372,10 +372,13 @@ def name_item(
     first, last = _extended(first, last, heard, own, mention.entities[0].name)
     categories = release[World].adjacency.category
     best = mention.entities[0].score
-    whole = [one for one in mention.entities if one.how in WHOLE]
+    said = sum(word not in own.stop for word in words[first:last])
+    whole = [  # "Orla Valley" is whole, and not the whole of "Orla Valley Railway"
+        one for one in mention.entities if one.how in WHOLE and len(tokenize(one.name)) >= said
+    ]
     parts = [one for one in mention.entities if one not in whole and one.score >= 0.8 * best]
-    said = [words[first:last], *({tuple(tokenize(one.name)) for one in whole} if foreign else ())]
-    whole += (one for tokens in said for one in _within(release, mention, tokens, whole))
+    spoken = [words[first:last], *({tuple(tokenize(one.name)) for one in whole} if foreign else ())]
+    whole += (one for tokens in spoken for one in _within(release, mention, tokens, whole))
     meanings: list[Meaning] = []
     whose = {int(categories[one.entity]) for one in whole}
     told = any(one.how != "alternative" for one in whole) or whose & {
@@ -409,12 +412,11 @@ def name_item(
     text = " ".join(words[first:last])
     if not capital and not quoted and is_like(graph, own, text, meanings[0].nodes) and not foreign:
         return None  # a "file" is no fire
-    content = sum(word not in own.stop for word in words[first:last])
-    score = 1.15 * content * best - 0.2 + 0.4 * capital + 0.7 * quoted + (0.35 if whole else -0.3)
+    score = 1.15 * said * best - 0.2 + 0.4 * capital + 0.7 * quoted + (0.35 if whole else -0.3)
     if (
         not capital
         and not quoted
-        and (content <= 1 or not whole)
+        and (said <= 1 or not whole)
         and meanings[0].category != int(Category.Concept)
     ):
         score -= 0.8 if own.capitals_name else 0.3
@@ -425,7 +427,8 @@ def name_item(
     if not whole and own.capitals_name and named & heard.capitals and not quoted and named - heard.capitals:
         score -= 1.0  # "Walters commission": a name and a word of the question
     stems = frozenset(own.stem(word) for word in words[first:last])
-    whole_or_only = bool(whole) or (bool(bearers) and not parts and len({one.name for one in bearers}) == 1)
+    alone = 1 in (len({one.name for one in bearers}), len({one.entity for one in bearers}))
+    whole_or_only = bool(whole) or (not parts and alone)
     return Item(
         first,
         last,
@@ -491,7 +494,8 @@ def _bearers(release: Release, mention: Mention, said: Sequence[str]) -> list[Li
             surnames.append(one)
         elif set(bare) <= set(sounds(tokenize(one.name))):
             others.append(one)
-    return surnames or others
+    # "Orla Railway" may be the Orla Railway Company as well as the Orla Museum Railway
+    return [*surnames, *others] if len(said) > 1 else surnames or others
 
 
 BESIDE = 0.25

@@ -561,7 +561,9 @@ class Ties:
                     continue
                 if count:
                     yield self._relation(id, inverse, count / len(near.nodes), code)
-        yield from self._to_types(near, code, self.lexicon.typed(stems, code))
+        for tie in self._to_types(near, code, self.lexicon.typed(stems, code)):
+            if count := int(related(self.world, Related(way=tie.way))[near.nodes].sum()):
+                yield replace(tie, share=count / len(near.nodes))
         yield from (
             tie
             for tie in self._kept(("first", code, near.key), lambda: self._first(near, code))

