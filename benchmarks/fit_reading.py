@@ -1,11 +1,14 @@
 """Fits what a reading loses for what it is as a whole (`crmrag_query/reading/read.py`), and tells what that brings.
 
-    python benchmarks/fit_reading.py SET=RELEASE:QUESTIONS.json … [--data data] --out benchmarks/results/fit_reading.md
+    python benchmarks/fit_reading.py SET=RELEASE:QUESTIONS.json … [--data data] [--encoder all-MiniLM-L6-v2]
+        --out benchmarks/results/fit_reading.md
 
 Each question with a set as its answer is read, and its readings are executed and compared with the gold. The points are
 those under which the right readings are likeliest: a softmax over the readings of a question, regularised towards the score
 of the words alone. The table tells for each data set how many questions are read right with points that were fitted without
 it. Questions that go on from others are left out. Points in the code are rounded.
+
+``--encoder`` adds one more point: how alike a sentence encoder finds the question and the reading in words, as a cosine.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from evaluate import Wanted, wanted
@@ -31,8 +35,11 @@ from crmrag_query.plans.records import Way, parts_of
 from crmrag_query.reading import read
 from crmrag_query.reading.grammar import BARE, Reading
 from crmrag_query.reading.heard import analysed
+from crmrag_query.retrieval.encoder import load_model, model_folder
 from crmrag_query.sets.build import answer_set
+from crmrag_query.sets.describe import title_of
 from crmrag_query.sets.records import Page
+from crmrag_query.sets.wording import JOINT
 
 READINGS = 60  # of a question that are compared with the gold
 SHARPNESS = 2.0  # of the softmax, by points
@@ -47,6 +54,7 @@ FEATURES = (
     "UNKIND",
     "LOOSE",
 )
+ALIKE = "unlike the question"
 
 
 @dataclass(frozen=True)
@@ -85,7 +93,14 @@ def is_right(release: Release, reading: Reading, question: GoldQuestion) -> bool
     return bool(score_exact(question, said_by(release, nothing, found)).exact)  # type: ignore[arg-type]
 
 
-def read_all(one: Wanted, data: Path) -> list[Read]:
+def likeness(encoder: Any, release: Release, question: str, readings: Sequence[Reading]) -> np.ndarray:
+    """The cosine of the question and each reading in words, float64 [readings, 1]."""
+    titles = [title_of(release, one.plan).replace(JOINT, ", ") for one in readings]
+    vectors = encoder.encode([question, *titles], normalize_embeddings=True)
+    return np.asarray(vectors[1:] @ vectors[0], np.float64).reshape(-1, 1)
+
+
+def read_all(one: Wanted, data: Path, encoder: Any = None) -> list[Read]:
     """The readings of all questions of a file that a set answers."""
     release, found = open_release(one.release, data), []
     for question in read_questions(one.questions):
@@ -97,13 +112,15 @@ def read_all(one: Wanted, data: Path) -> list[Read]:
             if reading.result not in known:
                 known[reading.result] = is_right(release, reading, question)
         rows = np.array([features_of(reading) for reading in readings]).reshape(-1, len(FEATURES))
+        if encoder is not None:
+            rows = np.hstack([rows, likeness(encoder, release, question.question, readings)])
         found.append(Read(one.name, rows, np.array([known[reading.result] for reading in readings], bool)))
     return found
 
 
 def fitted(questions: Sequence[Read]) -> np.ndarray:
     """The weight of each feature, float64 [FEATURES]."""
-    prior = np.eye(len(FEATURES))[0]
+    prior = np.eye(questions[0].features.shape[1])[0]
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
         off = weights - prior
@@ -128,7 +145,10 @@ def hits(questions: Sequence[Read], weights: np.ndarray) -> int:
 
 
 def report(questions: Sequence[Read]) -> str:
-    plain, names = np.eye(len(FEATURES))[0], list(dict.fromkeys(one.dataset for one in questions))
+    plain, names = (
+        np.eye(questions[0].features.shape[1])[0],
+        list(dict.fromkeys(one.dataset for one in questions)),
+    )
     rows, sums = [], [0, 0, 0, 0]
     for name in names:
         own = [one for one in questions if one.dataset == name]
@@ -139,7 +159,8 @@ def report(questions: Sequence[Read]) -> str:
     heads = ["data set", "questions", "by words alone", "fitted without it", "right among the readings"]
     every = fitted(questions)
     points = [
-        [name, f"{-weight / every[0]:.2f}"] for name, weight in zip(FEATURES[1:], every[1:], strict=True)
+        [name, f"{-weight / every[0]:.2f}"]
+        for name, weight in zip([*FEATURES, ALIKE][1 : len(every)], every[1:], strict=True)
     ]
     whole = table(heads, [*rows, ["all", *map(str, sums)]])
     return f"{whole}\n\n{table(['loses, in points', 'fitted on all'], points)}\n"
@@ -149,12 +170,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("sets", nargs="+", type=wanted, metavar="SET=RELEASE:QUESTIONS")
     parser.add_argument("--data", type=Path, default=Path("data"))
+    parser.add_argument("--encoder", default="", help="a model that the package carries, or a folder")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     read.EXECUTED, read.HOPELESS = READINGS, float("inf")  # type: ignore[misc]
-    questions = [one for each in arguments.sets for one in read_all(each, arguments.data)]
+    name = arguments.encoder
+    encoder = load_model(name, model_folder(name, fetch=False)) if name else None
+    questions = [one for each in arguments.sets for one in read_all(each, arguments.data, encoder)]
     sets = shlex.join(f"{one.name}={one.release}:{one.questions.name}" for one in arguments.sets)
-    command = f"python benchmarks/fit_reading.py {sets}"
+    command = f"python benchmarks/fit_reading.py {sets}{f' --encoder {name}' * bool(name)}"
     arguments.out.write_text(
         f"# What readings lose\n\nMade by `{command}`.\n\n{report(questions)}", encoding="utf-8"
     )

@@ -302,6 +302,12 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
         return None
     own = spoken_language(reading.language)
     spans = relation_spans(reading.language, words)
+    ends = own.roles["prepositions.to"]
+    spans = tuple(  # "what did it cost *to build*" asks for no builder
+        one
+        for one in spans
+        if not (one.first and words[one.first - 1] in ends and any(two.last < one.first for two in spans))
+    )
     # "est né" denies nothing
     phrases = {at for one in spans if len(one) > 1 for at in range(one.first, one.last)}
     if any(

@@ -921,7 +921,8 @@ class Grammar:
             if near_stems & tie.starts and (bare or not leads or leads & OWNING or tie.way.types):
                 gain += w.starts
                 evidence = True
-            if not far.named and item.stems & (tie.ends | tie.stems):
+            # The noun itself says a walk that no other word says: a verb tells more of where it leads.
+            if not far.named and item.stems & (tie.ends if says else tie.ends | tie.stems):
                 gain += w.ends
                 evidence = True
             fits = PREPOSITIONS.get(tie.last)
