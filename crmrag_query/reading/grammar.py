@@ -1330,7 +1330,7 @@ class Grammar:
         said = frozenset(self.stems[at] for at in left if self.words[at] not in empty)
         if not said:
             return None
-        best = None
+        found: list[tuple[float, int, Tie, frozenset[int]]] = []
         for node, meaning in enumerate(state.nodes):
             if node and (meaning.named or meaning.plan is not None):
                 continue
@@ -1340,15 +1340,19 @@ class Grammar:
                 if not says or (node and not self._is_said_of(state, node, says)):
                     continue
                 gain = (0.45 if state.conditions and not node else 0.8) * len(says) - tie.cost - 0.2
-                if best is None or gain > best[2]:
-                    best = (node, tie, gain, says)
-        if best is None or best[2] <= -self.weights.uncovered / 2:
+                found.append((gain, node, tie, says))
+        best = max(found, key=lambda one: one[0], default=None)
+        if best is None or best[0] <= -self.weights.uncovered / 2:
             return None
-        node, tie, gain, says = best
+        gain, node, tie, says = best
         negated = any(role in NEGATIONS and item.first not in state.used for role, item in ops.items())
         every = tie.relation and tie.share >= NEARLY_ALL and not state.nodes[0].named
         if every and not ops.keys() & NEGATIONS and not node:
             return node, Related(way=tie.way), says, 0.3 * len(says), False
+        if negated and tie.relation and not tie.inverse:  # "never restored": neither by anybody nor on any date
+            alike = (one for _, at, one, same in found if (at, same) == (node, says) and not one.inverse)
+            ids = dict.fromkeys(one.relation for one in (tie, *alike) if one.relation)
+            tie = replace(tie, way=Way(relations=tuple(ids)))
         return node, Related(way=tie.way, negated=negated), says, gain, True
 
     def _such_as(self, named: Meaning) -> Meaning:
