@@ -820,8 +820,8 @@ def _idle(terms: tuple[Term, ...]) -> Bools:
 def _measured(
     index: NameIndex, hits: _Hits, run: Longs, stop: Bools, quote: Longs, idle_quote: Bools, lent: Doubles
 ) -> Runs:
-    """The runs that hold a content word; ``run`` [hits] ascending from 0; ``stop``, ``quote``, ``idle_quote`` [terms]; ``lent``
-    [hits]: shares of the words' weights that count."""
+    """The runs that hold a content word; ``run`` [hits] ascending from 0; ``stop``, ``quote``, ``idle_quote`` [terms];
+    ``lent`` [hits]: shares of the words' weights that count."""
     speaking = np.flatnonzero(np.bincount(run, ~stop[hits.term]))  # runs
     kept = np.isin(run, speaking)
     hits, run, lent = hits.take(kept), np.searchsorted(speaking, run[kept]), lent[kept]

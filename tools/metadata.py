@@ -1,8 +1,8 @@
 """What a package index shows of the project: its long description, made from README.md, and the addresses of the project.
 
-Links of README.md are relative, so that they work wherever the repository lies. An index has none of its files: there they lead
-to the tag of the version at ``CRMRAG_PROJECT_URL``, the address of the repository on the web (GitHub's layout, which GitLab
-understands as well). Without an address they are plain text, pictures are left out, and no address is told.
+Links of README.md are relative, so that they work wherever the repository lies. An index has none of its files: there they
+lead to the tag of the version at ``CRMRAG_PROJECT_URL``, the address of the repository on the web (GitHub's layout, which
+GitLab understands as well). Without an address they are plain text, pictures are left out, and no address is told.
 """
 
 from __future__ import annotations

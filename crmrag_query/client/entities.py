@@ -167,8 +167,8 @@ def _near(release: Release, iri: str) -> Iterable[str]:
 
 
 def _names(release: Release, node: int) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
-    """The stated names by language, and apart from these the identifiers; what was made from a role or an IRI is none, nor is a
-    description or its beginning."""
+    """The stated names by language, and apart from these the identifiers; what was made from a role or an IRI is none, nor is
+    a description or its beginning."""
     graph = release[Graph]
     texts: dict[bool, list[str]] = {True: [], False: []}
     for one in graph.literals(node):

@@ -185,7 +185,7 @@ def test_a_plain_word_beside_a_name_does_not_make_it_that_of_a_longer_label(tmp_
         "Cleaning of the paintings of Holm",
         *(f"Paintings of Place {n}" for n in range(9)),
     )
-    assert list(found(index, "Who paid for the paintings of Holm?"))[0] == 0
+    assert next(iter(found(index, "Who paid for the paintings of Holm?"))) == 0
     assert best(index, "Who paid for the cleaning of the paintings of Holm?") == [1]
 
 
