@@ -14,7 +14,9 @@ Score of an entity, in (0, 1]:
   ``SHORT_NUMBER``.
 - A part of a name: that share, times the share of the stretch's words that are the name's, times 1 / (1 + ln n), n being
   how many names the same stretch is as large a part of, or a larger one. A common or plain word names nothing by itself
-  as a part, but a common one that is as good as a name of few things (``COMMON_LEAST``).
+  as a part, but a common one that is as good as a name of few things (``COMMON_LEAST``); and a plain one that
+  stands beside no other word of the name weighs as little as a stop word: "paintings of Asinou" are not rather the
+  "Conservation of the paintings of Asinou" than what else is called Asinou.
 - All times 1 - PRIOR + PRIOR * connectedness (``NameIndex.prior``), which orders equal names.
 
 The weight of a word is ln(1 + names / names that have it), a stop word's times ``STOP_WEIGHT``. Stretches are chosen by score
@@ -693,7 +695,7 @@ def _with_parts(
     shortest = index.spelling.shortest
     roughs = _roughs(plain, shortest)
     plainly = np.array([rough(term.word, shortest) in roughs for term in terms])
-    parts = _runs(index, terms, hits, _idle(terms) | plainly)
+    parts = _runs(index, terms, hits, _idle(terms) | plainly, plainly)
     parts = parts.take(~np.isin(parts.bag, whole.bag))
     joined = {p.name: np.concatenate([getattr(whole, p.name), getattr(parts, p.name)]) for p in fields(Runs)}
     joined["whole"][len(whole) :] = False
@@ -780,10 +782,13 @@ def _within(index: NameIndex, row: Row, chosen: Longs) -> _Hits:
     return _hits(chosen[bags[at] == chosen].astype(np.int32), row)
 
 
-def _runs(index: NameIndex, terms: tuple[Term, ...], hits: _Hits, idle: Bools) -> Runs:
+def _runs(
+    index: NameIndex, terms: tuple[Term, ...], hits: _Hits, idle: Bools, plainly: Bools | None = None
+) -> Runs:
     """Hits of each bag as stretches: a new one where too much lies between, or a quotation begins or ends.
 
-    ``idle`` [terms]: words that make no stretch by themselves.
+    ``idle`` [terms]: words that make no stretch by themselves; ``plainly`` [terms]: those that weigh as little as stop words
+    where they stand beside no word that does.
     """
     order = np.lexsort((hits.word, -hits.likeness, hits.term, hits.bag))
     hits = hits.take(order)
@@ -796,7 +801,14 @@ def _runs(index: NameIndex, terms: tuple[Term, ...], hits: _Hits, idle: Bools) -
     new[1:] = (hits.bag[1:] != hits.bag[:-1]) | (quote[here] != quote[last])
     new[1:] |= (quote[here] == 0) & ((between > GAP) | (here - last > REACH))
     idle_quote = np.array([t.stop for t in terms]) & ~idle
-    return _measured(index, hits, np.cumsum(new) - 1, idle, quote, idle_quote)
+    lent = np.ones(len(hits.bag))
+    if plainly is not None:
+        side_by_side = ~new[1:] & (here - last == 1)
+        beside = np.zeros(len(hits.bag), bool)  # a word that names something by itself
+        beside[1:] |= side_by_side & ~idle[last]
+        beside[:-1] |= side_by_side & ~idle[here]
+        lent[plainly[hits.term] & ~beside] = STOP_WEIGHT
+    return _measured(index, hits, np.cumsum(new) - 1, idle, quote, idle_quote, lent)
 
 
 def _idle(terms: tuple[Term, ...]) -> Bools:
@@ -806,21 +818,22 @@ def _idle(terms: tuple[Term, ...]) -> Bools:
 
 
 def _measured(
-    index: NameIndex, hits: _Hits, run: Longs, stop: Bools, quote: Longs, idle_quote: Bools
+    index: NameIndex, hits: _Hits, run: Longs, stop: Bools, quote: Longs, idle_quote: Bools, lent: Doubles
 ) -> Runs:
-    """The runs that hold a content word; ``run`` [hits] ascending from 0; ``stop``, ``quote``, ``idle_quote`` [terms]."""
+    """The runs that hold a content word; ``run`` [hits] ascending from 0; ``stop``, ``quote``, ``idle_quote`` [terms];
+    ``lent`` [hits]: shares of the words' weights that count."""
     speaking = np.flatnonzero(np.bincount(run, ~stop[hits.term]))  # runs
     kept = np.isin(run, speaking)
-    hits, run = hits.take(kept), np.searchsorted(speaking, run[kept])
+    hits, run, lent = hits.take(kept), np.searchsorted(speaking, run[kept]), lent[kept]
     count, idle = len(speaking), stop[hits.term]
     first, last = _ends(run[~idle], hits.term[~idle], count, quote)
     content = np.append(0, np.cumsum(~stop))
     density = np.bincount(run, ~idle, count) / np.maximum(content[last + 1] - content[first], 1)
     order = np.lexsort((-hits.likeness, hits.word, run))
     once = np.sort(order[_first_of(run[order], hits.word[order])])  # a word of the bag counts once
-    run, hits, idle = run[once], hits.take(once), idle[once]
+    run, hits, idle, lent = run[once], hits.take(once), idle[once], lent[once]
     bag = hits.bag[np.searchsorted(run, np.arange(count))]
-    mass = np.bincount(run, index.weight[hits.word] * hits.likeness, count).astype(np.float64)
+    mass = np.bincount(run, index.weight[hits.word] * hits.likeness * lent, count).astype(np.float64)
     words = np.bincount(run, ~idle, count).astype(np.int64)
     named = index.posting_ptr[hits.word + 1] - index.posting_ptr[hits.word]
     rarest = np.full(count, index.bags)

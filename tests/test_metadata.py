@@ -1,10 +1,19 @@
-"""What a package index and a citation tool read of the project: versions, classifiers, the citation file."""
+"""What a package index and a citation tool read of the project: versions, classifiers, addresses, the citation file."""
 
 from __future__ import annotations
 
+import email
+import os
 import re
+import subprocess
+import sys
+import tarfile
 import tomllib
+import zipfile
+from email.message import Message
+from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.conftest import ROOT
@@ -22,3 +31,67 @@ def test_the_citation_is_that_of_this_version() -> None:
     assert told["version"] == PROJECT["version"] and told["license"] == PROJECT["license"]
     assert {"cff-version", "message", "title", "authors"} <= told.keys() and told["authors"]
     assert " ".join(told["abstract"].split()) == PROJECT["description"]
+
+
+ADDRESS = "https://forge.example/museum/crmrag"
+LINK = re.compile(r"\]\(([^)#][^)]*)\)")
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source distribution, made where an address is given, unpacked."""
+    folder = tmp_path_factory.mktemp("source")
+    archive = built(ROOT, folder, ADDRESS, "sdist")
+    with tarfile.open(archive) as files:
+        files.extractall(folder, filter="data")
+    return folder / archive.name.removesuffix(".tar.gz")
+
+
+def built(root: Path, folder: Path, address: str, target: str) -> Path:
+    """A wheel or a source distribution of a working copy, as it is published."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
+    environment = os.environ | {"CRMRAG_PROJECT_URL": address}
+    subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True)
+    return next(folder.glob("crmrag-*"))
+
+
+def told_by(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as files:
+        (name,) = (name for name in files.namelist() if name.endswith(".dist-info/METADATA"))
+        return email.message_from_bytes(files.read(name))
+
+
+def test_an_index_shows_where_the_project_is_and_links_that_lead_there(tmp_path: Path) -> None:
+    told = told_by(built(ROOT, tmp_path, f"{ADDRESS}/", "wheel"))
+    addresses = dict(one.split(", ") for one in told.get_all("Project-URL", []))
+    assert (
+        addresses["Repository"] == ADDRESS
+        and {"Issues", "Documentation", "Changelog", "Security"} < addresses.keys()
+    )
+    tag = f"v{PROJECT['version']}"
+    links = [*LINK.findall(str(told.get_payload())), *addresses.values()]
+    files = [link.partition(f"/{tag}/")[2].partition("#")[0] for link in links if f"/{tag}/" in link]
+    assert len(files) > 30 and all((ROOT / file).exists() for file in files)
+    assert f"({ADDRESS}/raw/{tag}/docs/images/answer.svg)" in str(told.get_payload())
+    assert all(link.startswith("https://") for link in links)
+
+
+def test_without_an_address_none_is_told_and_no_link_leads_nowhere(tmp_path: Path) -> None:
+    told = told_by(built(ROOT, tmp_path, "", "wheel"))
+    text = str(told.get_payload())
+    assert told.get_all("Project-URL") is None
+    assert all(link.startswith("https://") for link in LINK.findall(text)) and "![" not in text
+    assert "all commands, configuration and" in " ".join(text.split())  # what was linked is told all the same
+
+
+def test_a_wheel_from_the_source_distribution_has_its_addresses(source: Path, tmp_path: Path) -> None:
+    again = told_by(built(source, tmp_path, "", "wheel"))
+    assert f"Repository, {ADDRESS}" in again.get_all("Project-URL", [])
+    assert f"({ADDRESS}/blob/" in str(again.get_payload())
+
+
+def test_security_is_linked_and_tells_how_to_report(source: Path) -> None:
+    told = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    assert re.search(r"^## .*[Rr]eport", told, re.MULTILINE)
+    assert "](SECURITY.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert (source / "SECURITY.md").read_text(encoding="utf-8") == told

@@ -74,7 +74,7 @@ def rebuild_of(context: BuildContext) -> Rebuild | None:
     whole = documents.count / max(len(documents.entity_document), 1)
     beside = _beside(documents, reached)
     texts = tuple(
-        documents.text(int(n)) for n in reached[:: max(1, len(reached) // CHANGED_SAMPLE)][:CHANGED_SAMPLE]
+        documents.whole(int(n)) for n in reached[:: max(1, len(reached) // CHANGED_SAMPLE)][:CHANGED_SAMPLE]
     )
     return Rebuild(
         len(changes.changed),
@@ -364,12 +364,14 @@ def _configured() -> int:
 
 
 def _texts(context: BuildContext, size: int) -> tuple[list[str], float]:
-    """The documents of the sampled entities, thin ones joined to others as in a build; their share of all characters."""
+    """The documents of the sampled entities, thin ones joined to others as in a build, and the passages that lead to them;
+    their share of all characters."""
     documents, graph = documents_of(context), graph_of(context)
     entities = np.flatnonzero(graph.flags & FLAG_ENTITY)
     sampled = {int(entities[n]) for n in by_hash([graph.iri(int(node)) for node in entities])[:size]}
-    every = [documents.text(number) for number in range(documents.count)]
-    texts = [text for number, text in enumerate(every) if documents.entity(number) in sampled]
+    every: list[str] = documents.texts.to_pylist()
+    homes = documents.entities[documents.home].tolist()
+    texts = [text for text, home in zip(every, homes, strict=True) if home in sampled]
     return texts, sum(map(len, texts)) / max(sum(map(len, every)), 1)
 
 

@@ -12,6 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from crmrag_assets.build.step import (
     BuildContext,
     Inputs,
@@ -52,7 +54,7 @@ from crmrag_query.artifacts.places import release_ids
 from crmrag_query.artifacts.release import CONFIG, open_release
 from crmrag_query.config.datasets import OPERATIONAL
 from crmrag_query.config.loading import UNRELEASED, config_hash
-from crmrag_query.graph.arrays import FLAG_ENTITY
+from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_LABELLED
 
 REPORT_JSON, REPORT_MARKDOWN = "validation_report.json", "validation_report.md"
 PARTS = (
@@ -116,6 +118,23 @@ def write_manifest(context: BuildContext, folder: Path, chunk: str | None) -> St
     return {"release": manifest.id, "pinned": len(manifest.files), **manifest.counts}
 
 
+DESCRIBED = ("http://rdfs.org/ns/void#Dataset", "http://www.w3.org/ns/dcat#Dataset")
+
+
+def title_of(context: BuildContext) -> str:
+    """What the data set is called: by its configuration, else by what the data says of itself (VoID, DCAT) where it says it
+    once, else by its name in words."""
+    config = context.config
+    if config.title != config.name:
+        return config.title
+    graph = graph_of(context)
+    described = [n for n in range(len(graph.class_codes)) if graph.class_iri(n) in DESCRIBED]
+    nodes = np.flatnonzero(graph.of_classes(described) & (graph.flags & FLAG_LABELLED != 0))
+    if len(nodes) == 1:
+        return graph.label(int(nodes[0]), config.languages)
+    return config.name[:1].upper() + config.name[1:].replace("_", " ").replace("-", " ")
+
+
 def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest:
     """The manifest of the data set: content only, no time, no place, no machine."""
     method, graph, documents, dataset = (
@@ -129,7 +148,7 @@ def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest
     return Manifest(
         dataset=context.name,
         files=tuple(pinned.entry for pinned in files),
-        title=dataset.title,
+        title=title_of(context),
         licence=dataset.licence,
         attribution=dataset.attribution,
         languages=dataset.languages,

@@ -22,7 +22,7 @@ import numpy as np
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.support import split_sentences
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.relations import Relation
+from crmrag_query.config.relations import Path, Relation
 from crmrag_query.config.sentences import PortraitOrder, SentenceForms, sentences
 from crmrag_query.dates import Interval, civil, describe, parse_date, year_interval
 from crmrag_query.documents.documents import Documents
@@ -123,13 +123,17 @@ def _price(release: Release, schema: Schema, here: int, step: tuple[int, bool], 
 class Clause:
     """Words of a question that ask for one fact. ``words``: those of the question, "" for those of the thing, ``BESIDE`` for
     those of other clauses; ``expects``: a mask of categories; ``number``: it asks for one; ``turn``: the properties that a
-    preposition means; ``optional``: positions of words that need not say anything."""
+    preposition means; ``optional``: positions of words that need not say anything; ``behind``: by the position of a word of a
+    verb, what its relations walk behind the event that they start with: who "paid for" something stands behind its making;
+    ``ranking``: the positions of words that choose the earliest of what the next word names, -1, or the latest, 1."""
 
     words: tuple[str, ...]
     expects: int = 0
     number: bool = False
     turn: frozenset[str] = frozenset()
     optional: frozenset[int] = frozenset()
+    behind: Mapping[int, frozenset[Path]] = field(default_factory=dict)
+    ranking: Mapping[int, int] = field(default_factory=dict)
 
 
 TURNS: Mapping[str, frozenset[str]] = {
@@ -190,6 +194,8 @@ class Heard:
             mid for one in self.statements for mid in one.through if graph.category(mid) == Category.Event
         }
         done = {at: {mid for mid in through if stem in self.typed(mid)} for at, stem in stems.items()}
+        ranking = {at: sign for at, sign in clause.ranking.items() if done.get(at + 1)}
+        content = [at for at in content if at not in ranking]
         scored: list[tuple[float, Best]] = []
         for one in self.statements:
             if not self._fits(one, clause) or (not clause.expects and self._is_done_by(one)):
@@ -202,14 +208,18 @@ class Heard:
                 if stems[at] in near or any(self._is_of(mid, kinds.get(at, ())) for mid in one.through)
             }
             begun = {stem[:BEGINNING] for stem in near | far} if starts else set[str]()
-            said = frozenset(ends | ways | {at for at, start in starts.items() if start in begun})
+            behind = set[int]()
+            if any(one.through[:1] == (mid,) for events in done.values() for mid in events):
+                way = tuple(map(self._code, one.steps[1:]))
+                behind = {at for at, ways_on in clause.behind.items() if way in ways_on}
+            said = frozenset(ends | ways | behind | {at for at, start in starts.items() if start in begun})
             same = any(mid in before for mid in one.through)
             turned = self._last_code(one) in clause.turn
             if (clause.turn and not turned) or not (said or same):
                 continue
             if not (said - clause.optional or turned or (same and not content) or (said and clause.expects)):
                 continue
-            agent = not clause.expects & int(Category.Actor) or turned or bool(ends)
+            agent = not clause.expects & int(Category.Actor) or turned or bool(ends) or bool(behind)
             if not agent:
                 # What is called by a word is done less than what is of that type: the conservation of the paintings.
                 typed = all(not done.get(at) or done[at].intersection(one.through) for at in said)
@@ -233,7 +243,18 @@ class Heard:
             and other.said == best.said
             and points > score - 0.05
         )
-        return Best(alike, best.said, best.strength)
+        for sign in ranking.values():
+            alike = self._first_of(alike, sign)
+        return Best(alike, best.said | ranking.keys(), best.strength)
+
+    def _first_of(self, alike: Sequence[Statement], sign: int) -> tuple[Statement, ...]:
+        """The statements that lead through the event that began first, or for ``sign`` 1 last; all where none is dated."""
+        world, begun = self.release[World], dict[int, int]()
+        for one in self.statements:
+            if one.through and one.end >= 0 and world.dated[one.end]:
+                begun.setdefault(one.through[0], int(world.extents[0][one.end]))
+        dated = [(-sign * begun[one.through[0]], one) for one in alike if one.through[0] in begun]
+        return tuple(one for day, one in dated if day == min(day for day, _ in dated)) or tuple(alike)
 
     def _fits(self, one: Statement, clause: Clause) -> bool:
         """Whether it ends in what is asked for: somebody, somewhere, some time, a number."""
@@ -281,7 +302,10 @@ class Heard:
         return self._takes_part(self.release[World].ontology.inverse(code) or "" if ahead else code)
 
     def _last_code(self, one: Statement) -> str:
-        prop, ahead = one.steps[-1]
+        return self._code(one.steps[-1])
+
+    def _code(self, step: tuple[int, bool]) -> str:
+        prop, ahead = step
         code = self.release[Graph].property_code(prop)
         return code if ahead else self.release[World].ontology.inverse(code) or f"^{code}"
 
@@ -664,7 +688,9 @@ class Facts:
                 (*roles_of(graph, at), *type_nodes(graph, at))
                 for at in {each.through[place] for each in found}
             ]
-            kinds = [*roles_of(graph, mid), *type_nodes(graph, mid)]
+            # Of several types the one that more has says what it is: a campaign, rather than its style.
+            uses = self.release[TriplesIndex].degree
+            kinds = [*roles_of(graph, mid), *sorted(type_nodes(graph, mid), key=uses, reverse=True)]
             if shared := [kind for kind in kinds if all(kind in some for some in every)]:
                 told.append(self.name(shared[0]))
             elif graph.category(mid) == Category.Event and len(graph.types(mid)):

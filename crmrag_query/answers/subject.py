@@ -32,7 +32,7 @@ from crmrag_query.answers.facts import (
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Understood, individuals
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.relations import Relation
+from crmrag_query.config.relations import Path, Relation
 from crmrag_query.config.sentences import sentences
 from crmrag_query.entities.named import category_name
 from crmrag_query.graph.graph import Graph, TriplesIndex
@@ -553,7 +553,7 @@ class _Asking:
                 where = dict.fromkeys(id for node in self.nodes for id in order_of(self.release, node).where)
                 relations = [Asked(tuple(where), expects=wanted)] if where else relations
             verbs = [one for one in own if (one.first, one.last) not in self.nouns] or verbs
-            stated, said, strength = self._stated(first, last, wanted, small, before)
+            stated, said, strength = self._stated(first, last, wanted, small, before, own)
             bare = self.of_one and not stated and all(map(self._is_kind, own))
             if bare and (other := self._by_preposition(first, last, wanted)) is not None:
                 yield other, frozenset()
@@ -569,8 +569,14 @@ class _Asking:
             }
             if doing and doing.isdisjoint(said):
                 stated = {}  # who wrote on the murals did not pay for them
+            verbal = {at for one in own for at in range(one.first, one.last)}
+            # What says both verbs, who "paid for" the "paintings", says more than relations that say one each.
+            at_once = len(own) > 1 and said >= verbal
             if stated and (
-                not known or strength > sum(map(len, own)) or self._is_of_kind_said(stated, said, relations)
+                not known
+                or at_once
+                or strength > len(verbal)
+                or self._is_of_kind_said(stated, said, relations)
             ):
                 before = frozenset(mid for some in stated.values() for one in some for mid in one.through)
                 yield Asked(statements=tuple(stated.items()), expects=wanted), said
@@ -668,8 +674,23 @@ class _Asking:
         """Whether words only say what kind of thing is asked for: "in what *year*"."""
         return all(_category(self.language, self.words[at]) for at in range(span.first, span.last))
 
+    def _behind(self, own: Sequence[PhraseSpan]) -> dict[int, frozenset[Path]]:
+        """For ``Clause.behind``."""
+        relations = self.release.method.relations
+        return {
+            at: frozenset(path[1:] for id in span.relations for path in relations[id].direct if len(path) > 2)
+            for span in own
+            for at in range(span.first, span.last)
+        }
+
     def _stated(
-        self, first: int, last: int, wanted: int, small: Collection[str], before: Collection[int]
+        self,
+        first: int,
+        last: int,
+        wanted: int,
+        small: Collection[str],
+        before: Collection[int],
+        own: Sequence[PhraseSpan],
     ) -> tuple[dict[int, tuple[Statement, ...]], frozenset[int], int]:
         """What is stated of each of the things that a clause asks for, the positions of the words that say so, and how many
         of them say it alone."""
@@ -702,7 +723,13 @@ class _Asking:
             for prop in props
         )
         number = bool(roles & {"questions.how_much", "questions.how_long"})
-        clause = Clause(words, wanted, number, turn, optional)
+        ranking = {
+            at: sign
+            for role, sign in (("operators.earliest", -1), ("operators.latest", 1))
+            for at in range(first, last)
+            if words[at] in self.own.roles[role]
+        }
+        clause = Clause(words, wanted, number, turn, optional, self._behind(own), ranking)
         if not self.of_one or self.of_another:
             return {}, frozenset(), 0
         found = {node: heard.best(clause, before) for node, heard in self.heard.items()}

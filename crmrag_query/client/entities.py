@@ -80,7 +80,7 @@ def describe_entity(release: Release, dataset: str, iri: str, language: str, pla
         ),
         dataset,
         release.id,
-        _names(release, node),
+        *_names(release, node),
         text,
         holder,
         tuple(
@@ -166,8 +166,9 @@ def _near(release: Release, iri: str) -> Iterable[str]:
                 yield release[Graph].iri(one.entity)
 
 
-def _names(release: Release, node: int) -> dict[str, tuple[str, ...]]:
-    """The stated names by language; what was made from a role or an IRI is none, nor is a description or its beginning."""
+def _names(release: Release, node: int) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """The stated names by language, and apart from these the identifiers; what was made from a role or an IRI is none, nor is
+    a description or its beginning."""
     graph = release[Graph]
     texts: dict[bool, list[str]] = {True: [], False: []}
     for one in graph.literals(node):
@@ -181,9 +182,11 @@ def _names(release: Release, node: int) -> dict[str, tuple[str, ...]]:
 
     stated = [one for one in graph.labels(node) if one.kind not in MADE and not describes(one.text)]
     names: dict[str, dict[str, None]] = {}
+    identifiers: dict[str, None] = {}
     for label in stated[: bounds.NAMES]:
-        names.setdefault(label.lang, {})[label.text] = None
-    return {lang: tuple(texts) for lang, texts in names.items()}
+        kept = identifiers if label.kind == "identifier" else names.setdefault(label.lang, {})
+        kept[label.text] = None
+    return {lang: tuple(texts) for lang, texts in names.items()}, tuple(identifiers)
 
 
 def _relationships(release: Release, node: int, language: str, plan: Plan) -> tuple[Related, ...]:

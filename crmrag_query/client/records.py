@@ -204,7 +204,8 @@ class Related:
 class Entity(Shown):
     """An entity of a release; its table is where its Fundamental Relationships lead.
 
-    ``names``: by language tag ("" untagged), best first; ``document``: the text that holds its facts, of the entity
+    ``names``: by language tag ("" untagged), best first; ``identifiers``: inventory numbers and the like, which are no names;
+    ``document``: the text that holds its facts, of the entity
     ``document_of`` where it has none of its own (None for a node that no document tells of); ``literals``: the first of
     ``literals_total``; ``degree``: triples with other nodes, both ways.
     """
@@ -216,6 +217,7 @@ class Entity(Shown):
     dataset: str
     release: str
     names: dict[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    identifiers: tuple[str, ...] = ()
     document: str = ""
     document_of: Named | None = None
     literals: tuple[Value, ...] = ()
@@ -241,7 +243,8 @@ class Entity(Shown):
     def head(self) -> str:
         classes = ", ".join(one.label for one in self.classes)
         names = (f"{lang or 'name'}: {'; '.join(texts)}" for lang, texts in self.names.items())
-        lines = [f"{self.label} ({self.category}: {classes})", self.iri, *names]
+        numbers = [f"identifier: {'; '.join(self.identifiers)}"] if self.identifiers else []
+        lines = [f"{self.label} ({self.category}: {classes})", self.iri, *names, *numbers]
         return "\n".join([*lines, *([self.dates.text] if self.dates else [])])
 
     def rows(self) -> Sequence[TableRow]:

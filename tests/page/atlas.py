@@ -14,6 +14,9 @@ SITES = {
 VASES = 44
 PLACED, DATED = 40, 41
 """How many have a place with coordinates, and a date."""
+NUMBER = "AT.1903-17"
+LONG_TEXT = " ".join(f"Sentence {n} tells of the procession of horsemen on the shoulder." for n in range(60))
+"""An inventory number and a text of the vase 3."""
 SCRIPT = "<img src=x onerror=\"window.harmed='atlas'\"> krater"
 
 
@@ -67,6 +70,12 @@ def _vase(n: int) -> list[str]:
             '  rdfs:label "Krater der Reiter"@de ; schema:image <http://127.0.0.1:9/iiif/a/full/full/0/default.jpg> ;',
             "  schema:license <http://creativecommons.org/publicdomain/zero/1.0/> ;",
             '  schema:image "http://127.0.0.1:9/b.jpg" .',
+        ]
+    if n == 3:
+        lines += [
+            f"ex:vase3 crm:P3_has_note {_quoted(LONG_TEXT)} ; crm:P1_is_identified_by ex:number3 .",
+            'ex:vase3 rdfs:label "Vase of the horsemen" .',
+            f'ex:number3 a crm:E42_Identifier ; rdfs:label "{NUMBER}" .',
         ]
     return lines
 

@@ -157,7 +157,11 @@ def test_an_answer_can_be_copied_with_its_sources(page: Page, asked: Asked) -> N
     page.get_by_role("button", name="Copy", exact=True).click()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.startswith(SAINTS)
-    assert "[1] Panagia Phorbiotissa (Asinou) https://example.org/troodos/church/asinou" in copied
+    said, *sources = re.split(r"\n(?=\[\d+\] )", copied)
+    assert sources[0].startswith("[1] Saint Anastasia https://example.org/troodos/character/anastasia")
+    assert re.findall(r"\[\d+\]", said) == [
+        one.split(" ")[0] for one in sources
+    ]  # all that is cited, and no other
     assert "/a/" in copied.splitlines()[-1]
 
 

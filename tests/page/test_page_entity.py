@@ -43,6 +43,21 @@ def test_names_have_their_language_and_are_no_descriptions(page: Page) -> None:
     expect(names).not_to_contain_text("Small vaulted church")
 
 
+def test_identifiers_stand_apart_from_names_and_a_long_text_is_folded_and_whole(page: Page, axe: Axe) -> None:
+    visit(page, f"{atlas.BASE}vase3", "atlas")
+    facts = page.locator(".fact")
+    expect(facts.filter(has=page.get_by_text("Numbers and codes", exact=True))).to_contain_text(atlas.NUMBER)
+    expect(facts.filter(has=page.get_by_text("Names", exact=True))).not_to_contain_text(atlas.NUMBER)
+    text = page.locator(".note-text blockquote")
+    folded = text.bounding_box()
+    expect(text).to_contain_text(atlas.LONG_TEXT)  # all of it is there, to be searched
+    axe()
+    text.get_by_role("button", name="Show the whole text").click()
+    whole = text.bounding_box()
+    assert folded and whole and folded["height"] < whole["height"] / 2
+    expect(text.get_by_role("button", name="Show less")).to_be_visible()
+
+
 @pytest.mark.slow
 def test_the_text_is_in_the_language_of_the_page(page: Page) -> None:
     visit(page, ASINOU, "sample")

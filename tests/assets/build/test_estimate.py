@@ -56,6 +56,20 @@ def test_documents_tokens_and_bytes_are_estimated_within_a_fifth(tmp_path: Path,
     assert found.bytes == pytest.approx(stored, rel=1 / 5)
 
 
+def test_passages_of_long_texts_are_estimated_with_the_documents(tmp_path: Path) -> None:
+    notes = "".join(f'ex:mural{n} crm:P3_has_note "{"Word of mouth. " * 200}{n}"@en .\n' for n in range(40))
+    project = make_project(tmp_path / "project", f"{turtle(40)}\n{notes}")
+    found = estimate(project.context(), no_price)
+    context = project.context()
+    outcomes = build_all(context)
+    documents = documents_of(context)
+    assert documents.passages.num_rows > 40
+    assert found.documents == len(documents.texts)
+    assert found.windows == sum(
+        o.record.stats["windows"] for o in outcomes if o.record.artifact == "embeddings"
+    )
+
+
 def test_the_requests_of_a_harvest_are_foretold_and_only_a_sample_is_fetched(tmp_path: Path) -> None:
     """Against the requests that a build then sends: those of the harvest, and those that discovery had sent."""
     with serving(ox.parse(turtle(100), format=ox.RdfFormat.TURTLE), latency=0.002) as endpoint:

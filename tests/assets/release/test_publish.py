@@ -217,3 +217,26 @@ def test_releases_share_their_encoder_and_a_copy_is_whole_and_answers(tmp_path: 
     )
     with pytest.raises(ReleaseError, match="there already"):
         export_release(second.folder, to)
+
+
+ITSELF = """
+@prefix void: <http://rdfs.org/ns/void#> . @prefix dct: <http://purl.org/dc/terms/> .
+ex:dump a void:Dataset ; dct:title "Churches of the hills"@en .
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "given", "title"),
+    [
+        (ITSELF, {}, "Churches of the hills"),
+        (ITSELF, {"title": "As we call it"}, "As we call it"),
+        ("", {}, "Churches"),
+        (ITSELF + ITSELF.replace("ex:dump", "ex:other").replace("hills", "plain"), {}, "Churches"),
+    ],
+)
+def test_a_data_set_without_a_title_is_called_what_the_data_calls_itself(
+    tmp_path: Path, said: str, given: dict[str, str], title: str
+) -> None:
+    project = make_project(tmp_path / "project", turtle(2) + said, **given)
+    build_all(project.context())
+    assert open_release(project.dataset, project.data).manifest.title == title

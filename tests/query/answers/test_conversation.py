@@ -257,3 +257,20 @@ def test_a_name_ends_where_the_question_begins(sample: Release) -> None:
     """There is an "Asinou church", and the question goes on with "which churches"."""
     understood = prepare(sample, "Aside from Asinou, which churches are in Nikitari?").understood
     assert understood.follow_up.raw == "which churches are in Nikitari?"
+
+
+def test_the_title_of_a_follow_up_has_its_conditions_side_by_side(sample: Release) -> None:
+    """And not within each other: "church · (church · (church …)) …", or "Of those, 4 date from before 1200"."""
+    talk = Talk(sample)
+    titles = [
+        answer.set.title
+        for question in (
+            "Which churches are in the Troodos mountains?",
+            "Which of those were built before 1200?",
+            "Which of those are of stone?",
+        )
+        if (answer := talk.ask(question)).set is not None
+    ]
+    assert titles[0] == "church · located in: Troodos Mountains"
+    assert [title.count(" · ") for title in titles] == [1, 2, 3] and not any("(" in title for title in titles)
+    assert titles[2].startswith(titles[1]) and titles[1].startswith(titles[0])

@@ -14,7 +14,8 @@ from tests.support.builds import build_all, make_project
 from tests.support.parse_world import PREFIXES
 from tests.support.shared import shared_release
 
-WORLD = f"""{PREFIXES}
+WORLD = (
+    f"""{PREFIXES}
 @prefix own: <http://example.org/own/> .
 own:shelfmark rdfs:label "shelfmark"@en . own:tuningPitch rdfs:label "tuning pitch"@en, "Stimmton"@de .
 :letter-type a crm:E55_Type ; rdfs:label "letter"@en . :seal-type a crm:E55_Type ; rdfs:label "wax seal"@en .
@@ -45,8 +46,28 @@ own:shelfmark rdfs:label "shelfmark"@en . own:tuningPitch rdfs:label "tuning pit
 :finder a crm:E21_Person ; rdfs:label "Freja Holt" . :trench a crm:E53_Place ; rdfs:label "Plot 5" ; crm:P2_has_type :dig .
 :finding-time a crm:E52_Time-Span ; crm:P82a_begin_of_the_begin "2014-01-01"^^xsd:date ;
   crm:P82b_end_of_the_end "2014-12-31"^^xsd:date .
+:chapel a crm:E22_Human-Made_Object ; rdfs:label "Holm chapel" .
+:frescoing a crm:E55_Type ; rdfs:label "fresco painting"@en . :mason-type a crm:E55_Type ; rdfs:label "masonry"@en .
+"""
+    + "".join(
+        f"""
+:work-{name} a crm:E12_Production ; rdfs:label "{label}" ; crm:P31_has_modified :chapel ; crm:P2_has_type :{kind} ;
+  crm:P17_was_motivated_by :gift-{name} ; crm:P4_has_time-span :span-{name} .
+:gift-{name} a crm:E7_Activity ; rdfs:label "Gift {name}" ; crm:P14_carried_out_by :donor-{name} .
+:donor-{name} a crm:E21_Person ; rdfs:label "{donor}" .
+:span-{name} a crm:E52_Time-Span ; crm:P82a_begin_of_the_begin "{year}-01-01"^^xsd:date ;
+  crm:P82b_end_of_the_end "{year}-12-31"^^xsd:date .
+"""
+        for name, label, kind, donor, year in (
+            ("a", "First paintings in the porch", "frescoing", "Gerda Moll", 1410),
+            ("b", "Paintings of the nave", "frescoing", "Hans Ilk", 1380),
+            ("c", "Cleaning of the paintings", "mason-type", "Ida Juhl", 1950),
+        )
+    )
+    + """
 :crate a crm:E22_Human-Made_Object ; rdfs:label "FE-1894-006" ; crm:P2_has_type :letter-type .
 """
+)
 
 
 def _build(folder: Path) -> None:
@@ -113,3 +134,20 @@ def test_a_code_is_told_with_what_it_is_of(world: Release) -> None:
     graph = world[Graph]
     labels = {graph.label(node) for node in range(graph.nodes)}
     assert "letter FE-1894-006" in labels
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "never"),
+    [
+        ("Who paid for the paintings of Holm chapel?", ("Gerda Moll", "Hans Ilk"), ("Ida Juhl",)),
+        ("Who paid for the first paintings of Holm chapel?", ("Hans Ilk",), ("Gerda Moll", "Ida Juhl")),
+        ("Who paid for the last paintings of Holm chapel?", ("Gerda Moll",), ("Hans Ilk", "Ida Juhl")),
+        ("When was Holm chapel first painted?", ("1380",), ("1410", "1950")),
+    ],
+)
+def test_what_was_done_to_a_thing_has_its_own_patron_and_the_first_is_the_earliest(
+    world: Release, question: str, told: tuple[str, ...], never: tuple[str, ...]
+) -> None:
+    """Who paid for the paintings of a chapel paid neither for the chapel nor for what is only called after its paintings."""
+    text = ask(world, question).text
+    assert [one for one in told if one not in text] == [one for one in never if one in text] == [], text

@@ -177,6 +177,18 @@ def test_a_common_or_plain_word_names_nothing_by_itself_but_a_type_of_its_name(t
     assert best(with_type, "Which churches are there?") == [6]
 
 
+def test_a_plain_word_beside_a_name_does_not_make_it_that_of_a_longer_label(tmp_path: Path) -> None:
+    """What is called by a name is meant by it, and not the label of something else that has a plain word as well."""
+    index = index_of(
+        tmp_path,
+        "Holm chapel",
+        "Cleaning of the paintings of Holm",
+        *(f"Paintings of Place {n}" for n in range(9)),
+    )
+    assert next(iter(found(index, "Who paid for the paintings of Holm?"))) == 0
+    assert best(index, "Who paid for the cleaning of the paintings of Holm?") == [1]
+
+
 def test_stop_words_name_nothing_unless_they_are_quoted(index: NameIndex) -> None:
     assert 25 not in found(index, "Who was it, and the others?")
     assert 25 in found(index, 'What did "The Who" record?')

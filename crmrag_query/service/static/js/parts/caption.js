@@ -4,7 +4,7 @@ import * as api from "../api.js";
 import { language, t } from "../i18n.js";
 import { Image } from "./image.js";
 import { EntityLink, Label } from "./link.js";
-import { useLoaded } from "./ui.js";
+import { Folded, useLoaded } from "./ui.js";
 
 /** Relations (relations.yaml) in the order in which a label has them. */
 const LINES = [
@@ -33,6 +33,6 @@ export function Caption({ iri, dataset }) {
   return html`<aside class="caption" aria-label=${t("entity.facts")}>
     ${member.image && html`<${Image} src=${member.image} width=${320} class="caption-image" />`}
     <div><p class="caption-name"><${EntityLink} iri=${member.iri} label=${member.label} dataset=${dataset} />${member.date && html`, <${Label} text=${member.date} />`}</p>
-      <dl>${lines.map(([name, text]) => html`<div key=${name}><dt>${name}</dt><dd><${Label} text=${text} /></dd></div>`)}</dl></div>
+      <dl>${lines.map(([name, text]) => html`<div key=${name}><dt>${name}</dt><dd><${Folded} text=${text} /></dd></div>`)}</dl></div>
   </aside>`;
 }

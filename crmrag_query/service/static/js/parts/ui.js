@@ -193,3 +193,13 @@ export function useTitle(text) {
     document.title = text ? `${text} · CRM-RAG` : "CRM-RAG";
   }, [text]);
 }
+
+const FOLDED = 480; // characters of a text that shows in whole; of a longer one so many lines as the style says
+
+/** A text of the data, a long one folded until it is opened: all of it is there, to be searched and printed. */
+export function Folded({ text }) {
+  const [open, setOpen] = useState(false);
+  const long = [...text].length > FOLDED;
+  return html`<bdi class=${long && !open ? "folded" : undefined}>${text}</bdi>
+    ${long && html`<button type="button" class="more" aria-expanded=${open} onClick=${() => setOpen(!open)}>${t(open ? "text.less" : "text.whole")}</button>`}`;
+}

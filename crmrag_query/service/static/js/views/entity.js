@@ -14,7 +14,7 @@ import { linkName } from "../parts/source.js";
 import { Statements } from "../parts/statements.js";
 import { style } from "../parts/style.js";
 import { ThemesOf } from "../parts/themes.js";
-import { Button, Copy, Empty, Problem, Skeleton, useLoaded, useTitle } from "../parts/ui.js";
+import { Button, Copy, Empty, Folded, Problem, Skeleton, useLoaded, useTitle } from "../parts/ui.js";
 import { readable } from "../readable.js";
 import { address, navigate } from "../router.js";
 
@@ -102,7 +102,7 @@ function inLanguage(texts, language) {
 }
 
 function Note({ note }) {
-  return html`<figure class="note-text"><blockquote dir="auto" lang=${note.lang || undefined}>${note.value}</blockquote>
+  return html`<figure class="note-text"><blockquote dir="auto" lang=${note.lang || undefined}><${Folded} text=${note.value} /></blockquote>
     <figcaption class="small muted"><${Label} text=${note.property_label} /></figcaption></figure>`;
 }
 
@@ -110,14 +110,17 @@ function Facts({ entity, dataset, texts }) {
   const names = namesOf(entity, texts);
   const { coordinates, links, licence, attribution } = entity;
   const label = useCaption(entity.iri, dataset);
+  const told = (label?.lines ?? []).map(([, text]) => text);
+  const numbers = entity.identifiers.filter((text) => text !== entity.label && !told.includes(text));
   return html`<dl class="fact-list">
-    ${(label?.lines ?? []).map(([name, text]) => html`<${Fact} key=${name} name=${name}><p><${Label} text=${text} /></p><//>`)}
+    ${(label?.lines ?? []).map(([name, text]) => html`<${Fact} key=${name} name=${name}><p><${Folded} text=${text} /></p><//>`)}
     ${coordinates && html`<${Fact} name=${t("entity.where")}>
       ${coordinates.of && html`<p><${EntityLink} iri=${coordinates.of.iri} label=${coordinates.of.label} dataset=${dataset} /></p>`}
       <${SetMap} small features=${[featureOf(entity)]} dataset=${dataset} />
       <p class="small muted">${degrees(coordinates)}</p><//>`}
     ${names.length > 0 && html`<${Fact} name=${t("entity.names")}><ul class="name-list">${names.map(({ text, lang }) => html`<li key=${`${lang} ${text}`}>
       <span dir="auto" lang=${lang || undefined}>${text}</span>${lang && html` <span class="lang" title=${languageName(lang)}>${lang}</span>`}</li>`)}</ul><//>`}
+    ${numbers.length > 0 && html`<${Fact} name=${t("entity.identifiers")}><ul class="name-list">${numbers.map((text) => html`<li key=${text}><${Label} text=${text} /></li>`)}</ul><//>`}
     ${links.length > 0 && html`<${Fact} name=${t("entity.elsewhere")}><ul>${links.map((link) => html`<li key=${link.iri}><${OutLink} href=${link.iri}>${linkName(link)}<//> <span class="muted">${lastPart(link.iri)}</span></li>`)}</ul><//>`}
     ${licence && html`<${Fact} name=${t("entity.rights")}><${Rights} text=${licence} /><//>`}
     ${attribution && html`<${Fact} name=${t("entity.credit")}><${Label} text=${attribution} /><//>`}

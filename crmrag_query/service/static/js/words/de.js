@@ -7,6 +7,8 @@ export default {
   "yes": "Ja",
   "no": "Nein",
   "more": { one: "{n} weiteres", other: "{n} weitere" },
+  "text.whole": "Ganzen Text zeigen",
+  "text.less": "Weniger zeigen",
   "missing": "Diese Seite gibt es nicht",
   "missing.remedy": "Stattdessen etwas fragen",
   "link.outside": "(andere Website, öffnet einen neuen Tab)",

@@ -7,6 +7,8 @@ export default {
   "yes": "Yes",
   "no": "No",
   "more": { one: "{n} more", other: "{n} more" },
+  "text.whole": "Show the whole text",
+  "text.less": "Show less",
   "missing": "There is no such page",
   "missing.remedy": "Ask a question instead",
   "link.outside": "(another site, opens in a new tab)",

@@ -7,6 +7,8 @@ export default {
   "yes": "Sí",
   "no": "No",
   "more": { one: "{n} más", other: "{n} más" },
+  "text.whole": "Mostrar todo el texto",
+  "text.less": "Mostrar menos",
   "missing": "Esta página no existe",
   "missing.remedy": "Hacer una pregunta",
   "link.outside": "(otro sitio, se abre en otra pestaña)",

@@ -7,6 +7,8 @@ export default {
   "yes": "Oui",
   "no": "Non",
   "more": { one: "{n} de plus", other: "{n} de plus" },
+  "text.whole": "Montrer tout le texte",
+  "text.less": "Montrer moins",
   "missing": "Cette page n’existe pas",
   "missing.remedy": "Poser une question",
   "link.outside": "(autre site, s’ouvre dans un nouvel onglet)",

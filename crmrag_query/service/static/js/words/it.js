@@ -7,6 +7,8 @@ export default {
   "yes": "Sì",
   "no": "No",
   "more": { one: "{n} altro", other: "altri {n}" },
+  "text.whole": "Mostra tutto il testo",
+  "text.less": "Mostra meno",
   "missing": "Questa pagina non esiste",
   "missing.remedy": "Fare invece una domanda",
   "link.outside": "(altro sito, si apre in una nuova scheda)",

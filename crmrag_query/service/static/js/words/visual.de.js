@@ -71,6 +71,7 @@ export default {
   "entity.notnamed": "Ohne Namen",
   "entity.of": "Davon ist die Rede bei",
   "entity.names": "Namen",
+  "entity.identifiers": "Nummern und Kennungen",
   "entity.notes": "In den Worten der Quelle",
   "entity.text": "Was die Daten sagen",
   "entity.text.all": { one: "Die andere Zeile zeigen", other: "Die {n} anderen Zeilen zeigen" },

@@ -71,6 +71,7 @@ export default {
   "entity.notnamed": "Χωρίς όνομα",
   "entity.of": "Τα στοιχεία της αναφέρονται μαζί με",
   "entity.names": "Ονόματα",
+  "entity.identifiers": "Αριθμοί και κωδικοί",
   "entity.notes": "Με τα λόγια της πηγής",
   "entity.text": "Τι λένε τα δεδομένα",
   "entity.text.all": { one: "Εμφάνιση της άλλης γραμμής", other: "Εμφάνιση των {n} άλλων γραμμών" },

@@ -71,6 +71,7 @@ export default {
   "entity.notnamed": "Unnamed",
   "entity.of": "Its facts are told with",
   "entity.names": "Names",
+  "entity.identifiers": "Numbers and codes",
   "entity.notes": "In the words of the source",
   "entity.text": "What the data says",
   "entity.text.all": { one: "Show the {n} other line", other: "Show the {n} other lines" },

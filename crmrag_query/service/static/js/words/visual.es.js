@@ -71,6 +71,7 @@ export default {
   "entity.notnamed": "Sin nombre",
   "entity.of": "Sus datos se cuentan con",
   "entity.names": "Nombres",
+  "entity.identifiers": "Números y códigos",
   "entity.notes": "En palabras de la fuente",
   "entity.text": "Lo que dicen los datos",
   "entity.text.all": { one: "Mostrar la otra línea", other: "Mostrar las otras {n} líneas" },

@@ -71,6 +71,7 @@ export default {
   "entity.notnamed": "Sans nom",
   "entity.of": "Ses faits sont dits avec",
   "entity.names": "Noms",
+  "entity.identifiers": "Numéros et codes",
   "entity.notes": "Dans les mots de la source",
   "entity.text": "Ce que disent les données",
   "entity.text.all": { one: "Montrer l’autre ligne", other: "Montrer les {n} autres lignes" },

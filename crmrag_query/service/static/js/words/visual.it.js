@@ -71,6 +71,7 @@ export default {
   "entity.notnamed": "Senza nome",
   "entity.of": "I suoi dati sono riportati con",
   "entity.names": "Nomi",
+  "entity.identifiers": "Numeri e codici",
   "entity.notes": "Nelle parole della fonte",
   "entity.text": "Che cosa dicono i dati",
   "entity.text.all": { one: "Mostra l’altra riga", other: "Mostra le altre {n} righe" },
