@@ -144,7 +144,9 @@ def _constraint(wording: Wording, one: Constraint) -> str:
     match one:
         case Related():
             if _lacking(one):
-                return words.missing.format(what=wording.way(one.way))
+                # what none of several ways records is told by the first: "date of modification"
+                first = one.way.model_copy(update={"relations": one.way.relations[:1]})
+                return words.missing.format(what=wording.way(first))
             return _stated(words, wording.way(one.way), _anchor(wording, one.to) or words.any_)
         case Dated():
             way = wording.way(one.way) if one.way else words.dated
