@@ -446,8 +446,7 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     strangers = [word for word in tied if not words_of(word)]
     # "How many *visitors*", of which no document has any.
     uncounted = any(not words_of(word) for word in asked)
-    unheld = parsed.guessed or not parsed.plan.where or len(strangers) > 1
-    strange = unheld and len(strangers) > restricts
+    strange = parsed.guessed and len(strangers) > restricts
     if not asked_of_one and not uncounted and not strange and not (parsed.absent and parsed.empty):
         return ""  # what lines tell of a list is told with the words that are not, and readings are offered beside it
     if parsed.absent and len(lost) == len(parsed.unknown) == 1:

@@ -921,9 +921,9 @@ class Grammar:
             if near_stems & tie.starts and (bare or not leads or leads & OWNING or tie.way.types):
                 gain += w.starts
                 evidence = True
-            # The noun itself says a walk that no other word says: a verb tells more of where it leads.
-            if not far.named and item.stems & (tie.ends if says else tie.ends | tie.stems):
-                gain += w.ends
+            if not far.named and item.stems & (tie.ends | tie.stems):
+                # what a verb says, a noun in the name of a step says half again: "*buyer* of" a lot, not "*lot* in auction"
+                gain += w.ends if item.stems & tie.ends or not says else w.ends / 2
                 evidence = True
             fits = PREPOSITIONS.get(tie.last)
             if leads and fits is not None:
