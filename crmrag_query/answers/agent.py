@@ -14,8 +14,8 @@ from pydantic import Field
 from crmrag_query.answers.exact import Exact, find_exact
 from crmrag_query.answers.understand import FIRST, understand
 from crmrag_query.artifacts.release import Release
+from crmrag_query.config.loading import ContextConfig
 from crmrag_query.config.modes import Bounds, Mode
-from crmrag_query.config.query import ContextConfig
 from crmrag_query.config.service import SparqlConfig
 from crmrag_query.context.context import (
     NO_DOCUMENT,

@@ -22,8 +22,7 @@ from crmrag_query.answers.support import (
     without_citations,
 )
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.loading import Method
-from crmrag_query.config.query import ContextConfig
+from crmrag_query.config.loading import ContextConfig, Method
 from crmrag_query.context.context import Context, ContextLine, ContextSource, Finding, Kind
 from crmrag_query.errors import ModelError
 from crmrag_query.graph.graph import Graph

@@ -32,8 +32,7 @@ from crmrag_query.answers.facts import (
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Understood, individuals
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.relations import Path, Relation
-from crmrag_query.config.sentences import sentences
+from crmrag_query.config.parts import Path, Relation, sentences
 from crmrag_query.entities.named import category_name
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.language import Language as SpokenLanguage

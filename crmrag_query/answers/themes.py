@@ -17,7 +17,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.communities.communities import Communities
 from crmrag_query.communities.themes import Summaries
 from crmrag_query.config.modes import Mode
-from crmrag_query.config.sentences import sentences
+from crmrag_query.config.parts import sentences
 from crmrag_query.context.context import Context, ContextSource, Finding, community
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ModelUnreachable

@@ -15,7 +15,7 @@ from crmrag_query.artifacts.manifest import open_ipc, open_meta, rebuild
 from crmrag_query.artifacts.release import Release
 from crmrag_query.communities.communities import Communities
 from crmrag_query.config.loading import Method
-from crmrag_query.config.sentences import ThemeForms, sentences
+from crmrag_query.config.parts import ThemeForms, sentences
 from crmrag_query.dates import Interval, civil, describe, year_interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ReleaseError

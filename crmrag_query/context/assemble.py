@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.query import ContextConfig
+from crmrag_query.config.loading import ContextConfig
 from crmrag_query.context.context import (
     NO_DOCUMENT,
     Budget,

@@ -11,8 +11,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from crmrag_query.config.loading import Conversation
 from crmrag_query.config.parts import PromptsPart
-from crmrag_query.config.query import Conversation
 from crmrag_query.config.reading import CategoryName
 from crmrag_query.errors import CrmRagError
 from crmrag_query.llm.model import Message, Model, Schema, reply_of

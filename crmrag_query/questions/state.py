@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
-from crmrag_query.config.query import Conversation
+from crmrag_query.config.loading import Conversation
 from crmrag_query.errors import QuestionError
 from crmrag_query.questions.form import Form
 

@@ -17,8 +17,8 @@ import numpy as np
 import yaml
 
 from crmrag_query.artifacts.release import Release
+from crmrag_query.config.parts import Relation
 from crmrag_query.config.reading import default_folder
-from crmrag_query.config.relations import Relation
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.ontology.categories import Category

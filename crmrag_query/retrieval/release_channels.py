@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.communities.communities import Communities
-from crmrag_query.config.query import Subgraph
+from crmrag_query.config.loading import Subgraph
 from crmrag_query.dates import Interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph

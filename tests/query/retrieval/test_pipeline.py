@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.config import load_method
-from crmrag_query.config.query import RetrievalConfig, ShareByForm
+from crmrag_query.config.loading import RetrievalConfig, ShareByForm
 from crmrag_query.dates import Interval
 from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology import Category
