@@ -33,7 +33,7 @@ from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import STOP_WEIGHT, NameIndex
 from crmrag_query.retrieval.aggregation import Aggregation
-from crmrag_query.retrieval.communities import CommunityIndex
+from crmrag_query.retrieval.channels.communities import CommunityIndex
 from crmrag_query.retrieval.database import EXACT, LONGEST, VARIABLE, comparable, searchable, sounds
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder

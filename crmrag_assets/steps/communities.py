@@ -22,7 +22,7 @@ from crmrag_query.communities.themes import Summaries, write_summaries
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.llm.model import LiteLLM, Model
 from crmrag_query.retrieval.aggregation import DateIndex
-from crmrag_query.retrieval.communities import VECTORS
+from crmrag_query.retrieval.channels.communities import VECTORS
 
 
 def write_entity_graph(context: BuildContext, folder: Path, chunk: str | None) -> Stats:

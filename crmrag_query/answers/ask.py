@@ -113,8 +113,8 @@ from crmrag_query.retrieval.channels.communities import things
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import default_mode
 from crmrag_query.retrieval.pipeline import Retrieved, places_of, retrieve
-from crmrag_query.retrieval.pool import Candidate, interleave
 from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
+from crmrag_query.retrieval.scores import Candidate, interleave
 from crmrag_query.sparql.desk import SparqlDesk
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.sparql.written import query_with_model

@@ -30,8 +30,8 @@ from crmrag_query.questions.form import Form, Reading
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.lexicon import Lexicon
 from crmrag_query.reading.read import Parsed
-from crmrag_query.retrieval.pool import Candidate
 from crmrag_query.retrieval.release_channels import OTHER, ReleaseChannels, coverage
+from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.text import fold, same_stem, tokenize
 

@@ -25,8 +25,7 @@ from crmrag_query.llm.model import Message, Model, Request
 from crmrag_query.llm.pool import ModelPool
 from crmrag_query.notes import Note
 from crmrag_query.reading.plan_json import read_json
-from crmrag_query.retrieval.channels.communities import named, nearest
-from crmrag_query.retrieval.communities import CommunityIndex
+from crmrag_query.retrieval.channels.communities import CommunityIndex, named, nearest
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.release_channels import ReleaseChannels
 from crmrag_query.text import as_data, plain, shorten, tokenize

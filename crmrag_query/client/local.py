@@ -109,8 +109,8 @@ from crmrag_query.relationships.engine import Plan
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.expand import ABOVE, BELOW
 from crmrag_query.retrieval.modes import find_mode, lacking, modes_of
-from crmrag_query.retrieval.pool import Candidate
 from crmrag_query.retrieval.release_channels import Calibration
+from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.sets.build import answer_set, excluded_set
 from crmrag_query.sets.columns import columns, with_columns
 from crmrag_query.sets.describe import describe_plan, plan_json, title_of, without

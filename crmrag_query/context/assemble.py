@@ -54,7 +54,7 @@ from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.retrieval.aggregation import Aggregation, RelationshipCount
-from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.text import plain, shorten, tokens
 

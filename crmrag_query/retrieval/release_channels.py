@@ -34,9 +34,8 @@ from crmrag_query.retrieval.aggregation import DATED_BY, DATING, Aggregation, Da
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.expand import Nearness, Way, of_themes, reach
-from crmrag_query.retrieval.pool import best, fuse
 from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.scores import NOTHING, Hits, Reals, half_cosine
+from crmrag_query.retrieval.scores import NOTHING, Hits, Reals, best, fuse, half_cosine
 from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.text import tokenize
 

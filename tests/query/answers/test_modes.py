@@ -25,7 +25,7 @@ from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ConfigError, QuestionError
 from crmrag_query.llm.model import Message
 from crmrag_query.retrieval import modes
-from crmrag_query.retrieval.channels.dense import Noise, nonsense
+from crmrag_query.retrieval.channels.release import Noise, nonsense
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import find_mode, known_modes, lacking, modes_of

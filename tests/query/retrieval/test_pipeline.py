@@ -22,10 +22,9 @@ from crmrag_query.questions.form import Form
 from crmrag_query.retrieval import pipeline
 from crmrag_query.retrieval.expand import Way
 from crmrag_query.retrieval.pipeline import Retrieved, k_of, retrieve
-from crmrag_query.retrieval.pool import fuse
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.release_channels import coverage, normalise, select
-from crmrag_query.retrieval.scores import Hits
+from crmrag_query.retrieval.scores import Hits, fuse
 from tests.support.modes import STAGES, mode
 
 CONFIG = load_method().retrieval
