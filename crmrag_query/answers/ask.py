@@ -963,11 +963,6 @@ class Turn:
         return self.state.after(turn, release.method.conversation)
 
 
-def is_lasting(answer: Answer) -> bool:
-    """Whether nothing failed while an answer was made that may succeed at another time."""
-    return not any(one.passing for one in answer.remarks)
-
-
 def state_after(answer: Answer) -> ConversationState:
     """The conversation with the turn of an answer."""
     return ConversationState.from_json(json.dumps(answer.conversation))
