@@ -35,7 +35,7 @@ from crmrag_assets.partitions import DATASET
 from crmrag_assets.profile.text import KNOWN, named, percent, shown
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.artifacts.places import PIPELINE, dataset_folder
-from crmrag_query.communities.communities import Communities
+from crmrag_query.communities import Communities
 from crmrag_query.config.loading import EvaluationConfig
 from crmrag_query.config.operations import Operations, load_operations
 from crmrag_query.documents.documents import SCHEMAS, open_table

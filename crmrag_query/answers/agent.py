@@ -35,8 +35,7 @@ from crmrag_query.entities.named import SourceTriple
 from crmrag_query.errors import ModelError, QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm import model as llm
-from crmrag_query.llm.model import AnyMessage, Model, WholeModel, bare
-from crmrag_query.llm.talk import Talk
+from crmrag_query.llm.model import AnyMessage, Model, Talk, WholeModel, bare
 from crmrag_query.notes import Note
 from crmrag_query.plans.records import Plan
 from crmrag_query.retrieval.modes import lacking, modes_of

@@ -84,7 +84,7 @@ from crmrag_query.context.assemble import assemble
 from crmrag_query.context.context import Context, Finding, KnownSet, community
 from crmrag_query.context.evidence import Evidence as Line
 from crmrag_query.context.evidence import gather, holds_all, rank_evidence
-from crmrag_query.context.paths import paths_of
+from crmrag_query.context.lines import paths_of
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import category_name, type_nodes
@@ -100,11 +100,10 @@ from crmrag_query.plans.records import Among, Anchor, Dated, Plan, Related, part
 from crmrag_query.plans.sparql import to_sparql
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
-from crmrag_query.questions.followup import ConversationState
+from crmrag_query.questions.followup import ConversationState, Focus, Kind, turns_of
+from crmrag_query.questions.followup import Turn as Asked
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import compiled
-from crmrag_query.questions.state import Focus, Kind, turns_of
-from crmrag_query.questions.state import Turn as Asked
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.heard import analysed

@@ -41,10 +41,9 @@ from crmrag_query.plans.records import (
 from crmrag_query.plans.within import Scope
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
-from crmrag_query.questions.followup import FollowUp
+from crmrag_query.questions.followup import ConversationState, Focus, FollowUp, Kind, Turn
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import RefWords, compiled, ref_words
-from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
 from crmrag_query.questions.words import chunks_of
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.earlier import Antecedent, antecedent_of, as_list, goes_on, plan_of, says_otherwise

@@ -14,8 +14,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import Mode
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import CrmRagError
-from crmrag_query.llm.model import Model, Schema
-from crmrag_query.llm.talk import Talk
+from crmrag_query.llm.model import Model, Schema, Talk
 from crmrag_query.notes import Note
 from crmrag_query.retrieval.walker import Walker
 from crmrag_query.text import plain, shorten

@@ -41,9 +41,9 @@ from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.profile import Profile
 from crmrag_query.plans.world import World
+from crmrag_query.questions.followup import Kind
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import Language, compiled
-from crmrag_query.questions.state import Kind
 from crmrag_query.questions.words import Phrases
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.items import RANKING

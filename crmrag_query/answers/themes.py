@@ -14,8 +14,7 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.subject import subject_of, theme_words
 from crmrag_query.answers.understand import Understood
 from crmrag_query.artifacts.release import Release
-from crmrag_query.communities.communities import Communities
-from crmrag_query.communities.themes import Summaries
+from crmrag_query.communities import Communities, Summaries
 from crmrag_query.config.modes import Mode
 from crmrag_query.config.parts import sentences
 from crmrag_query.context.context import Context, ContextSource, Finding, community

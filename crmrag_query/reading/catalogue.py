@@ -24,7 +24,7 @@ from crmrag_query.plans.profile import Profile, PropertyProfile
 from crmrag_query.plans.records import Plan, Target
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
-from crmrag_query.questions.state import ConversationState
+from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.words import asked
 from crmrag_query.reading.earlier import plan_of
 from crmrag_query.reading.exonyms import Exonyms, phrases

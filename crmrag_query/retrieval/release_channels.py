@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.communities.communities import Communities
+from crmrag_query.communities import Communities
 from crmrag_query.config.loading import Subgraph
 from crmrag_query.dates import Interval
 from crmrag_query.documents.documents import Documents

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.communities.communities import NONE, Communities
-from crmrag_query.communities.themes import Summaries
+from crmrag_query.communities import NONE, Communities, Summaries
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.entities.named import Named, SourceTriple, category_name, type_nodes
 from crmrag_query.errors import MissingExtraError, ModelError, QuestionError, UnknownEntity

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from crmrag_query.artifacts.manifest import open_array, rebuild
 from crmrag_query.artifacts.release import Release
-from crmrag_query.communities.communities import Communities
+from crmrag_query.communities import Communities
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ReleaseError

@@ -17,8 +17,7 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Exclusion
 from crmrag_query.artifacts.release import Release
 from crmrag_query.codec import from_plain, parse_json, to_json
-from crmrag_query.communities.communities import Communities
-from crmrag_query.communities.themes import Summaries, Theme
+from crmrag_query.communities import Communities, Summaries, Theme
 from crmrag_query.context import context as findings
 from crmrag_query.context.assemble import FINDINGS, assemble
 from crmrag_query.context.context import FINDING_KINDS, Context, Finding

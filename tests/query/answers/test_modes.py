@@ -18,7 +18,7 @@ from crmrag_query.artifacts.release import Opener, Release, open_release
 from crmrag_query.client.local import open_engine
 from crmrag_query.client.wire import Ask as AskRequest
 from crmrag_query.client.wire import ListModes
-from crmrag_query.communities.communities import Communities
+from crmrag_query.communities import Communities
 from crmrag_query.config.modes import Mode
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph

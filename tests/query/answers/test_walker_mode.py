@@ -23,8 +23,7 @@ from crmrag_query.client.wire import Ask as AskRequest
 from crmrag_query.client.wire import ListModes
 from crmrag_query.config.modes import Walk
 from crmrag_query.context.context import Finding
-from crmrag_query.context.lines import Facts
-from crmrag_query.context.paths import triples_between
+from crmrag_query.context.lines import Facts, triples_between
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import QuestionError, ReleaseError

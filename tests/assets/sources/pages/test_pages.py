@@ -20,7 +20,7 @@ from PIL import Image
 
 from crmrag_assets.build.step import Outcome, SilentProgress, run_step
 from crmrag_assets.opened import harvest_of
-from crmrag_assets.quality.pages import pages_are_read
+from crmrag_assets.quality.checks import pages_are_read
 from crmrag_assets.sources.look import first_statements
 from crmrag_assets.sources.pages.extract import Extractor, read_reply
 from crmrag_assets.sources.pages.kind import ranges
