@@ -26,7 +26,7 @@ from crmrag_query.errors import ReleaseError
 from crmrag_query.text import amount
 
 if TYPE_CHECKING:
-    from crmrag_assets.quality.shapes.validate import ShapesReport
+    from crmrag_assets.quality.shapes import ShapesReport
 
 
 @click.group()
@@ -231,7 +231,7 @@ def shacl(
     from dataclasses import asdict
 
     from crmrag_assets.build.context import open_context
-    from crmrag_assets.quality.shapes.validate import held_against
+    from crmrag_assets.quality.shapes import held_against
 
     report = held_against(open_context(dataset, data, config), files, sample)
     if as_json:

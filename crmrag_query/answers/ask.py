@@ -16,6 +16,7 @@ from crmrag_query.answers.agent import (
     require_tools,
     results_of,
     rows_of,
+    stepped,
     work,
 )
 from crmrag_query.answers.exact import (
@@ -56,7 +57,6 @@ from crmrag_query.answers.records import (
     remarks_of,
 )
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.steps import stepped
 from crmrag_query.answers.subject import (
     REASONS,
     AskedFacts,

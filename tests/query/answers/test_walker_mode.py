@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from crmrag_assets.indexes.token_vectors import BEGINNING
+from crmrag_query.answers.agent import CHARACTERS
 from crmrag_query.answers.ask import Ask, Prepared, compose, prepare, stream
 from crmrag_query.answers.records import Answer, answer_of
-from crmrag_query.answers.steps import CHARACTERS
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.release import Opener, Release, open_release
 from crmrag_query.client.local import open_engine
