@@ -7,15 +7,14 @@ And one that chooses, at each step of a walk, which neighbours to go on from.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, Field, ValidationError
 
-from crmrag_query.answers.exact import Exact, find_exact
-from crmrag_query.answers.understand import FIRST, Understood, understand
+from crmrag_query.answers.understand import Understood
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import ContextConfig
 from crmrag_query.config.modes import Bounds, Mode
@@ -142,22 +141,13 @@ class RunSparql:
 
 @dataclass(frozen=True)
 class AgentTools(StoreTools):
-    """The tools over a release: those over a store of it, its exact sets, and SPARQL that ``run`` runs."""
+    """The tools over a release: those over a store of it, its exact sets, which ``find_set`` finds for a question, and SPARQL
+    that ``run`` runs."""
 
     release: Release = field(kw_only=True)
+    find_set: Callable[[str], AnswerSet] = field(kw_only=True)
     run: Run | None = None
     config: SparqlConfig | None = None
-
-    def find_set(self, question: str) -> Exact:
-        release = self.release
-        found = find_exact(release, understand(release, question), FIRST, None, self.dataset)
-        # A set of everything, of which nothing else was understood, is no answer.
-        if not isinstance(found, Exact) or not (found.certain or found.plan.where or found.plan.target.types):
-            raise QuestionError(
-                "The question is no exact set, as far as it was understood.",
-                "Ask it in fewer and plainer words, or search.",
-            )
-        return found
 
     def sparql(self, query: str, limit: int) -> SparqlResult:
         if self.run is None or self.config is None:
@@ -167,11 +157,10 @@ class AgentTools(StoreTools):
         return self.run(query, limit)
 
 
-def set_lines(found: Exact) -> Iterator[str]:
+def set_lines(made: AnswerSet) -> Iterator[str]:
     """An exact set, as lines."""
-    made = found.set
     yield f"{made.title}: {_size(made)}"
-    if not found.certain:
+    if not made.exhaustive:
         lost = f" Words that were not understood: {', '.join(made.unknown)}." if made.unknown else ""
         yield f"This is the nearest reading, which may not be all that was asked.{lost}"
     rows = made.value if isinstance(made.value, tuple) else ()
@@ -315,11 +304,11 @@ def _stated(reply: ToolReply) -> tuple[tuple[SourceTriple, ...], tuple[str, ...]
         triples += one.relations
     iris += (member.iri for one in getattr(result, "communities", ()) for member in one.members)
     iris += (one.iri for one in getattr(result, "neighbours", ()))
-    if isinstance(result, Exact):
-        iris += (member.iri for member in result.set.members[:SETS_MEMBERS])
+    if isinstance(result, AnswerSet):
+        iris += (member.iri for member in result.members[:SETS_MEMBERS])
         triples += (
             triple
-            for member in result.set.members[:SETS_MEMBERS]
+            for member in result.members[:SETS_MEMBERS]
             for reason in member.path
             for triple in reason.triples
         )

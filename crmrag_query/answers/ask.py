@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from crmrag_query.answers.agent import (
     NOTHING,
@@ -23,6 +23,7 @@ from crmrag_query.answers.exact import (
     Exact,
     add_members,
     choices_of,
+    exact_set,
     find_exact,
     prove_members,
     stored,
@@ -518,7 +519,10 @@ def gather_with_model(
             except MissingExtraError as error:
                 return Gathered(notes=(Note(str(error), "query", passing=False),))
             return rows_of(release, written, language)
-        tools = AgentTools(open_store(release, language), how.dataset, run, desk.config, release=release)
+        tools = AgentTools(
+            open_store(release, language), how.dataset, run, desk.config, release=release,
+            find_set=partial(exact_set, release, dataset=how.dataset),
+        )  # fmt: skip
         earlier = [turn.question for turn in state.topic]
         asked = {"question": understood.question} | ({"earlier": earlier} if earlier else {})
         return results_of(release, work(model, release.method.prompts.agent, asked, tools, mode.bounds))

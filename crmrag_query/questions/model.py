@@ -22,7 +22,7 @@ from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import QUESTIONS, ConversationState
 from crmrag_query.questions.form import Form
 
-SECONDS = 20.0  # until the model must be done, both rounds each; ours (``conversation.seconds``)
+SECONDS = 20.0  # until the model must be done, both rounds each (``conversation.seconds``)
 UNANALYSED = "The question was analysed by its words."
 LONGER = 3  # times as long as what it rewrites, and it is not believed
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
