@@ -28,7 +28,7 @@ from crmrag_assets.build.step import SilentProgress, chunk_keys
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE, prefetch_chunk, write_prefetch
 from crmrag_assets.harvest.source import Source
 from crmrag_assets.sources.endpoint.client import Client
-from crmrag_assets.sources.endpoint.source import SparqlEndpoint
+from crmrag_assets.sources.endpoint.kind import SparqlEndpoint
 from crmrag_assets.sources.rdf.kind import RdfFiles
 from crmrag_assets.sources.streams import ByteStream, format_of
 from crmrag_query.config import load_method

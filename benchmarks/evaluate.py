@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.config import load_method
-from crmrag_query.config.query import EvaluationConfig
+from crmrag_query.config.loading import EvaluationConfig
 from crmrag_query.errors import CrmRagError
 from crmrag_query.evaluation.evaluate import Plan, evaluate_file, parse_stages
 from crmrag_query.evaluation.report import Compared, compare, compare_on, markdown, number, percentiles, table

@@ -31,7 +31,7 @@ from crmrag_assets.build.step import BuildContext, run_step
 from crmrag_assets.communities.detect import Net
 from crmrag_assets.graph_partitions.align import LOSSES, MODELS
 from crmrag_assets.graph_partitions.cut import cut
-from crmrag_assets.graph_partitions.report import Quality, controls
+from crmrag_assets.graph_partitions.evaluate import Quality, controls
 from crmrag_assets.metadata import markdown_table
 from crmrag_assets.steps.graph_partitions import dense_of, evaluated, experiments, net_of, trained
 from crmrag_assets.steps.registry import STEPS

@@ -38,7 +38,7 @@ from crmrag_query.errors import ModelError
 from crmrag_query.evaluation.report import table
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import CannedModel, LiteLLM, Message, Model
-from crmrag_query.questions.state import ConversationState
+from crmrag_query.questions.followup import ConversationState
 from crmrag_query.text import fold, tokenize
 
 ROOT = Path(__file__).resolve().parent

@@ -18,11 +18,10 @@ from pydantic import Field
 
 from crmrag_assets.assets import artifacts, evaluation
 from crmrag_assets.build.context import ask_again, base_of, choose_sample, choose_share, harvested_at
-from crmrag_assets.build.disks import disk_explained
 from crmrag_assets.build.locks import dataset_lock, is_embedding, is_locked, server_turns
 from crmrag_assets.build.reporting import LineReporter, Reporter, current_reporter, duration, reporting_to
 from crmrag_assets.build.step import LAYERS, BuildContext, Layer, Outcome, chunks_of
-from crmrag_assets.build.store import Published
+from crmrag_assets.build.store import Published, disk_explained
 from crmrag_assets.checks import REMEDY, checks
 from crmrag_assets.instance import (
     ELSEWHERE,

@@ -35,9 +35,9 @@ from crmrag_assets.partitions import DATASET
 from crmrag_assets.profile.text import KNOWN, named, percent, shown
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.artifacts.places import PIPELINE, dataset_folder
-from crmrag_query.communities.communities import Communities
+from crmrag_query.communities import Communities
+from crmrag_query.config.loading import EvaluationConfig
 from crmrag_query.config.operations import Operations, load_operations
-from crmrag_query.config.query import EvaluationConfig
 from crmrag_query.documents.documents import SCHEMAS, open_table
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ConfigError

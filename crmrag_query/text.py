@@ -120,6 +120,14 @@ def parts_of(text: str) -> list[str]:
     return [part for one in text.split(",") if (part := one.strip())]
 
 
+_POSSESSIVE = re.compile("['’]s?$")
+
+
+def unmarked(name: str) -> str:
+    """A name as a question writes it, without the signs around it and without the ending of a possessive."""
+    return _POSSESSIVE.sub("", name.strip(' .,;:!?()[]"“”„«»‘'))
+
+
 def shorten(text: str, characters: int) -> str:
     """At most so many characters (at least 1), cut at a word where one ends in the last third, with an ellipsis."""
     if len(text) <= characters:

@@ -1,17 +1,22 @@
 """How long work may take, and whether anybody still waits for it: set by who begins it, looked at between its steps; and
-milliseconds by stage."""
+milliseconds by stage. By OpenTelemetry, a question and each of its stages are spans of a trace: without the extra ``traces``,
+or where nothing collects them, spans are nothing and cost next to nothing.
+
+FastAPI makes the spans of requests. Programs that use the client see the stages in the traces that they collect themselves.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import Any
 
-from crmrag_query import traces
 from crmrag_query.errors import TookTooLong
 
 
@@ -104,6 +109,50 @@ def while_wanted(gone: threading.Event) -> Iterator[None]:
         _BOUNDS.reset(token)
 
 
+try:
+    from opentelemetry import trace
+
+    _TRACER: Any = trace.get_tracer("crmrag")
+except ModuleNotFoundError:
+    _TRACER = None
+
+
+QUESTIONS = "CRMRAG_TRACE_QUESTIONS"
+
+
+def tells_questions() -> bool:
+    """Whether questions, which may be personal, shall stand in traces: where the environment says so."""
+    return bool(os.environ.get(QUESTIONS))
+
+
+class _Untraced:
+    """In place of a span."""
+
+    def set_attributes(self, attributes: Mapping[str, Any]) -> None:
+        pass
+
+
+def span(name: str) -> AbstractContextManager[Any]:
+    """A span around work in this thread, below which spans of its stages stand."""
+    if _TRACER is None:
+        return nullcontext(_Untraced())
+    manager: AbstractContextManager[Any] = _TRACER.start_as_current_span(name)
+    return manager
+
+
+@contextmanager
+def _span_of(stage: str) -> Iterator[None]:
+    """A span of a stage. Never the current one: what a stage yields to is not part of it."""
+    if _TRACER is None:
+        yield
+        return
+    started = _TRACER.start_span(stage)
+    try:
+        yield
+    finally:
+        started.end()
+
+
 class Clock:
     """Times stages: ``with clock("dense"): …`` adds to ``clock.spent["dense"]``, in milliseconds, and is a span of the
     question's trace. Raises Stopped."""
@@ -116,7 +165,7 @@ class Clock:
         check()
         start = time.perf_counter()
         try:
-            with traces.stage(stage):
+            with _span_of(stage):
                 yield
         finally:
             self.spent[stage] = self.spent.get(stage, 0.0) + 1000 * (time.perf_counter() - start)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from crmrag_query.config.build import Requests
 from crmrag_query.config.datasets import DatasetConfig
-from crmrag_query.config.loading import Method, RelationshipSet
-from crmrag_query.config.relations import Relation
+from crmrag_query.config.loading import Method
+from crmrag_query.config.parts import Relation, RelationshipSet
 from crmrag_query.errors import ConfigError, Mistake
 from crmrag_query.language import READ
 from crmrag_query.ontology.load import Ontology, did_you_mean, take_apart

@@ -5,13 +5,11 @@ from __future__ import annotations
 import click
 
 from crmrag_assets.cli.build import build, demo, embed, estimate
-from crmrag_assets.cli.notify import notify
 from crmrag_assets.cli.pages import pages
 from crmrag_assets.cli.partitions import partitions
 from crmrag_assets.cli.postgres import postgres
-from crmrag_assets.cli.releases import releases, rollback
-from crmrag_assets.cli.shacl import shacl
-from crmrag_assets.cli.ui import ui
+from crmrag_assets.cli.releases import releases, rollback, shacl
+from crmrag_assets.cli.ui import notify, ui
 
 commands: list[click.Command] = [
     build,

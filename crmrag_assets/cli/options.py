@@ -62,8 +62,8 @@ def told_where_it_stopped(console: Console, kept: str) -> Iterator[None]:
 @contextmanager
 def reported(console: Console, data: Path, quiet: bool) -> Iterator[tuple[Any, Reporter]]:
     """Within the block, Dagster's records of a data folder, and what tells of progress: bars in a terminal, else lines."""
-    from crmrag_assets.build.disks import disk_explained
     from crmrag_assets.build.reporting import LineReporter, SilentReporter
+    from crmrag_assets.build.store import disk_explained
     from crmrag_assets.instance import open_instance
 
     bars = BarReporter(console)

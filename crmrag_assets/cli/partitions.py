@@ -186,7 +186,7 @@ def verify(dataset: str, data: Path, config: Path | None) -> None:
     """
     from crmrag_assets.build.context import open_context
     from crmrag_assets.build.step import UNWANTED, current_outcome
-    from crmrag_assets.quality.partitions import contradictions
+    from crmrag_assets.quality.checks import contradictions
     from crmrag_assets.steps.graph_partitions import STEPS
     from crmrag_query.errors import BuildError
 

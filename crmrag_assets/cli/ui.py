@@ -1,4 +1,5 @@
-"""`crmrag ui`: the Dagster UI on the same definitions and the same data folder."""
+"""`crmrag ui`: the Dagster UI on the same definitions and the same data folder; `crmrag notify`: who is told of failures, and
+whether that works."""
 
 from __future__ import annotations
 
@@ -58,3 +59,35 @@ def _see_that_it_is_free(host: str, port: int) -> None:
             f"{host}:{port} cannot be listened on: {error.strerror}.",
             "Is the UI open there already? Else give another one: --port 3001, --host …",
         ) from error
+
+
+@click.command()
+@config_option
+@click.option(
+    "--test", "test", is_flag=True, help="Send every hook a test message, and tell what came of it."
+)
+def notify(config: Path | None, test: bool) -> None:
+    """List the hooks of operations.yaml, which are told when a build fails.
+
+    With --test each is sent a message; the status is 1 where one did not take it.
+    """
+    from crmrag_assets.operations.notify import name_of, tell, trial
+    from crmrag_query.config.operations import load_operations, variables
+    from crmrag_query.config.reading import part_file
+
+    operations = load_operations(config)
+    if not operations.notify:
+        file = part_file("operations.yaml", config)
+        click.echo(f"{file} names no hook under `notify`: nobody is told when a build fails.")
+    elif test:
+        sent = tell(operations, trial(operations.ui))
+        for one in sent:
+            click.echo(str(one))
+        if any(one.fault for one in sent):
+            raise SystemExit(1)
+    else:
+        for hook in operations.notify:
+            unset = [name for name in variables(hook) if not os.environ.get(name, "").strip()]
+            lacking = f": not set in this shell: {', '.join(unset)}" if unset else ""
+            click.echo(f"{name_of(hook)}{lacking}")
+        click.echo("Try them: crmrag notify --test")

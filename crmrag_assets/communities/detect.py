@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from crmrag_query.communities.communities import NONE, Communities
+from crmrag_query.communities import NONE, Communities
 from crmrag_query.config.build import CommunitiesConfig
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph

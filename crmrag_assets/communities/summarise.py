@@ -16,8 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crmrag_assets.build.step import Progress
-from crmrag_query.communities.communities import Communities
-from crmrag_query.communities.themes import WORDS, Summaries, Theme
+from crmrag_query.communities import WORDS, Communities, Summaries, Theme
 from crmrag_query.documents.documents import FR, Documents, open_table
 from crmrag_query.graph.arrays import FLAG_LABELLED, Ints, Longs, ranges, run_starts
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph

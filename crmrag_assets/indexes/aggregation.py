@@ -31,7 +31,7 @@ from crmrag_query.ontology.load import Ontology
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.relationships.engine import walk_blocks
 from crmrag_query.retrieval.aggregation import COLUMNS, INDEX, META, PAGERANK, SCHEMA_VERSION
-from crmrag_query.retrieval.pool import best
+from crmrag_query.retrieval.scores import best
 
 Doubles = npt.NDArray[np.float64]
 Hashes = npt.NDArray[np.uint64]

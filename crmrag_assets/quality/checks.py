@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from crmrag_assets.build.step import BuildContext
+from crmrag_assets.build.step import BuildContext, is_made
 from crmrag_assets.build.store import Published
-from crmrag_assets.quality import graph, indexes, pages, partitions
-from crmrag_assets.quality.finding import SHOWN, BuildCheck
-from crmrag_assets.quality.shapes.validate import shapes_hold
+from crmrag_assets.opened import documents_of
+from crmrag_assets.quality import graph, indexes
+from crmrag_assets.quality.finding import SHOWN, BuildCheck, made_anew
+from crmrag_assets.quality.shapes import shapes_hold
 from crmrag_query.artifacts.places import EVALUATION, PIPELINE, evaluations_folder, find_release
+from crmrag_query.documents.entity_graph import EntityGraph
+from crmrag_query.documents.pages import IMAGES, READINGS, load
 from crmrag_query.errors import ReleaseError
 from crmrag_query.evaluation.report import BEFORE_JSON, CONFIDENCE, interval
-from crmrag_query.verify.check import Check, Finding, Row, Weight
+from crmrag_query.graph_partitions import GraphPartitions, PartitionEdges
+from crmrag_query.text import amount
+from crmrag_query.verify.check import Check, Finding, Row, Weight, collected
+from crmrag_query.verify.graph import faults_of_edges, faults_of_parts
 from crmrag_query.verify.run import ALL, verify_folder
 
 
@@ -112,8 +118,68 @@ def _check(of: str, weight: Weight, look: Callable[[BuildContext], Finding]) -> 
     return Check(look.__name__, of, look, weight, " ".join((look.__doc__ or "").split()))
 
 
+def pages_are_read(context: BuildContext) -> Finding:
+    """Every document is read, and every page by its text layer or by a language model. If not, see the table for which are
+    not and why: a document may be damaged, locked or too large for its limits; pages that a model failed at are asked for by
+    the next build; those without a text layer need a model that sees images, or OCR.
+    """
+    images = context.folder(IMAGES)
+    documents, pages = load(images, "documents"), load(images, "pages")
+    readings = {one["page"]: one for one in load(context.folder(READINGS), "readings")}
+    rows: list[Row] = [{"what": one["name"], "why": one["refused"]} for one in documents if one["refused"]]
+    refused, names = len(rows), {one["iri"]: one["name"] for one in documents}
+    for page in pages:
+        read = readings.get(page["iri"])
+        why = page["error"]
+        if not why and read is not None and read["status"] != "read":
+            why = f"the model did not read it ({read['status']}): {read['error']}"
+        elif not why and read is None and page["needs"]:
+            why = "it has no text layer, and no model is named that would read it"
+        if why:
+            rows.append({"what": f"{names[page['document']]}, p. {page['number']}", "why": why})
+    unread = len(rows) - refused
+    told = amount(len(documents), "document"), amount(len(pages), "page")
+    says = f"Of {told[0]} {refused:,} could not be read, of {told[1]} {unread:,}."
+    first = "; ".join(f"{row['what']}: {row['why']}" for row in rows[:SHOWN])
+    first += "; …" if len(rows) > SHOWN else ""
+    remedy = f"{first}. What a model failed at is asked for by: crmrag build {context.name}"
+    counts: dict[str, int | float | str] = {
+        "documents": len(documents),
+        "refused": refused,
+        "pages": len(pages),
+        "unread": unread,
+    }
+    return Finding(not rows, says, counts, {"not_read": rows[:100]}, remedy)
+
+
+def parts_within_limit(context: BuildContext) -> Finding:
+    """Every document is in one part, and none has more than the limit: what is chosen by parts is bounded by it."""
+    if not is_made(context, "graph_partitions"):
+        return Finding(True, "The data set does without graph partitions.", {"parts": 0, "largest": 0})
+    found = GraphPartitions.open(context.folder("graph_partitions"))
+    seen = collected(faults_of_parts(found, documents_of(context).count))
+    largest = int(found.sizes.max(initial=0))
+    says = f"All {len(found.part):,} documents are in {len(found):,} parts of at most {largest:,}."
+    counts = {"parts": len(found), "largest": largest}
+    return Finding(
+        seen.holds,
+        says if seen.holds else "; ".join(seen.faults),
+        counts,
+        remedy=made_anew(context, "graph_partitions"),
+    )
+
+
+def contradictions(context: BuildContext) -> Iterator[str]:
+    """What parts and their edges, as they were built last, say against each other, the documents and the entity graph."""
+    found = GraphPartitions.open(context.folder("graph_partitions"))
+    edges = PartitionEdges.open(context.folder("partition_edges"))
+    graph = EntityGraph.open(context.folder("entity_graph"))
+    yield from faults_of_parts(found, documents_of(context).count)
+    yield from faults_of_edges(edges, found, graph)
+
+
 CHECKS = (
-    _check("page_extractions", "warns", pages.pages_are_read),
+    _check("page_extractions", "warns", pages_are_read),
     _check("harvest_report", "warns", graph.harvest_is_whole),
     _check("harvest_report", "warns", graph.few_lines_are_broken),
     _check("harvest_report", "blocks", graph.chunks_are_readable),
@@ -134,7 +200,7 @@ CHECKS = (
     _check("faiss_index", "warns", indexes.vectors_have_not_drifted),
     _check("faiss_index", "blocks", indexes.dense_covers_documents),
     _check("faiss_index", "blocks", indexes.dense_finds_the_nearest),
-    _check("graph_partitions", "blocks", partitions.parts_within_limit),
+    _check("graph_partitions", "blocks", parts_within_limit),
     _check("release", "fails", manifest_verifies),
     _check("evaluation", "warns", retrieval_is_as_good),
 )

@@ -28,7 +28,7 @@ from crmrag_query.plans.profile import Coverage, Profile
 from crmrag_query.retrieval.dense import ROUNDING, DenseIndex, Floats
 from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.verify.check import Finding, Row, blocks, collected
-from crmrag_query.verify.dense import UNIT, covered, lengths
+from crmrag_query.verify.indexes import UNIT, covered, lengths
 
 SEED = 20120109
 SCANNED = 65_536  # vectors multiplied together

@@ -17,12 +17,11 @@ from crmrag_assets.indexes.entity_graph import homes, joined, related, stated
 from crmrag_assets.indexes.sparse import count_terms, postings_of, write_sparse
 from crmrag_assets.opened import catalogue_of, documents_of, encoder_of, graph_of, numbering_of, summaries_of
 from crmrag_assets.steps.indexes import new_themes, spent, themes_of, themes_with_vectors
-from crmrag_query.communities.communities import Communities
-from crmrag_query.communities.themes import Summaries, write_summaries
+from crmrag_query.communities import Communities, Summaries, write_summaries
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.llm.model import LiteLLM, Model
 from crmrag_query.retrieval.aggregation import DateIndex
-from crmrag_query.retrieval.communities import VECTORS
+from crmrag_query.retrieval.channels.communities import VECTORS
 
 
 def write_entity_graph(context: BuildContext, folder: Path, chunk: str | None) -> Stats:

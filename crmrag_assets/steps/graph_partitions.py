@@ -69,7 +69,7 @@ def write_graph_partitions(context: BuildContext, folder: Path, chunk: str | Non
     vectors.
     """
     from crmrag_assets.graph_partitions.cut import centroids, cut  # loads igraph and METIS
-    from crmrag_assets.graph_partitions.report import Quality, coherence, controls, penalties
+    from crmrag_assets.graph_partitions.evaluate import Quality, coherence, controls, penalties
 
     settings, documents, net = context.method.graph_partitions, documents_of(context), net_of(context)
     vectors = dense_of(context).vectors(np.arange(documents.count, dtype=np.int32))

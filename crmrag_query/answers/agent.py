@@ -1,21 +1,23 @@
 """A language model that works with a data set by tools: it searches, looks around entities and themes, asks for exact
-sets, and runs read-only SPARQL, within bounds of steps, tokens and seconds. Every call is kept as evidence."""
+sets, and runs read-only SPARQL, within bounds of steps, tokens and seconds. Every call is kept as evidence.
+
+And one that chooses, at each step of a walk, which neighbours to go on from.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, Final
 
-from pydantic import Field
+from pydantic import BaseModel, Field, ValidationError
 
-from crmrag_query.answers.exact import Exact, find_exact
-from crmrag_query.answers.understand import FIRST, understand
+from crmrag_query.answers.understand import Understood
 from crmrag_query.artifacts.release import Release
+from crmrag_query.config.loading import ContextConfig
 from crmrag_query.config.modes import Bounds, Mode
-from crmrag_query.config.query import ContextConfig
 from crmrag_query.config.service import SparqlConfig
 from crmrag_query.context.context import (
     NO_DOCUMENT,
@@ -31,15 +33,16 @@ from crmrag_query.context.context import (
     row,
     tool,
 )
+from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import SourceTriple
-from crmrag_query.errors import ModelError, QuestionError
+from crmrag_query.errors import CrmRagError, ModelError, QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm import model as llm
-from crmrag_query.llm.model import AnyMessage, Model, WholeModel, bare
-from crmrag_query.llm.talk import Talk
+from crmrag_query.llm.model import AnyMessage, Model, Schema, Talk, WholeModel, bare
 from crmrag_query.notes import Note
 from crmrag_query.plans.records import Plan
 from crmrag_query.retrieval.modes import lacking, modes_of
+from crmrag_query.retrieval.walker import Walker
 from crmrag_query.sets.records import AnswerSet, Cell
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.sparql.written import Run, Vocabulary, WrittenQuery
@@ -138,22 +141,13 @@ class RunSparql:
 
 @dataclass(frozen=True)
 class AgentTools(StoreTools):
-    """The tools over a release: those over a store of it, its exact sets, and SPARQL that ``run`` runs."""
+    """The tools over a release: those over a store of it, its exact sets, which ``find_set`` finds for a question, and SPARQL
+    that ``run`` runs."""
 
     release: Release = field(kw_only=True)
+    find_set: Callable[[str], AnswerSet] = field(kw_only=True)
     run: Run | None = None
     config: SparqlConfig | None = None
-
-    def find_set(self, question: str) -> Exact:
-        release = self.release
-        found = find_exact(release, understand(release, question), FIRST, None, self.dataset)
-        # A set of everything, of which nothing else was understood, is no answer.
-        if not isinstance(found, Exact) or not (found.certain or found.plan.where or found.plan.target.types):
-            raise QuestionError(
-                "The question is no exact set, as far as it was understood.",
-                "Ask it in fewer and plainer words, or search.",
-            )
-        return found
 
     def sparql(self, query: str, limit: int) -> SparqlResult:
         if self.run is None or self.config is None:
@@ -163,11 +157,10 @@ class AgentTools(StoreTools):
         return self.run(query, limit)
 
 
-def set_lines(found: Exact) -> Iterator[str]:
+def set_lines(made: AnswerSet) -> Iterator[str]:
     """An exact set, as lines."""
-    made = found.set
     yield f"{made.title}: {_size(made)}"
-    if not found.certain:
+    if not made.exhaustive:
         lost = f" Words that were not understood: {', '.join(made.unknown)}." if made.unknown else ""
         yield f"This is the nearest reading, which may not be all that was asked.{lost}"
     rows = made.value if isinstance(made.value, tuple) else ()
@@ -311,11 +304,11 @@ def _stated(reply: ToolReply) -> tuple[tuple[SourceTriple, ...], tuple[str, ...]
         triples += one.relations
     iris += (member.iri for one in getattr(result, "communities", ()) for member in one.members)
     iris += (one.iri for one in getattr(result, "neighbours", ()))
-    if isinstance(result, Exact):
-        iris += (member.iri for member in result.set.members[:SETS_MEMBERS])
+    if isinstance(result, AnswerSet):
+        iris += (member.iri for member in result.members[:SETS_MEMBERS])
         triples += (
             triple
-            for member in result.set.members[:SETS_MEMBERS]
+            for member in result.members[:SETS_MEMBERS]
             for reason in member.path
             for triple in reason.triples
         )
@@ -389,3 +382,69 @@ def require_tools(release: Release, mode: Mode, model: Model | None, within: Pla
             f"The mode {mode.name!r} cannot be asked within a part of the data.",
             "Ask it of all of the data, or within a part in another mode.",
         )
+
+
+TOLD: Final = 20  # nearest neighbours among which it chooses
+CHARACTERS: Final = 300  # of each
+SECONDS: Final = 40.0  # for all steps of a question
+NEAREST: Final = "The walk went on to what is nearest."
+SCHEMA: Final[Schema] = {
+    "type": "object",
+    "properties": {"next": {"type": "array", "items": {"type": "integer"}}},
+    "required": ["next"],
+    "additionalProperties": False,
+}
+
+
+class _Next(BaseModel):
+    next: Annotated[tuple[int, ...], Field(max_length=100)]
+
+
+@dataclass(eq=False)
+class Chooser:
+    """Chooses for one question. What cannot be understood, and a model that fails, leave the walk to what is nearest;
+    ``note`` says so."""
+
+    release: Release
+    question: str
+    talk: Talk
+    note: Note | None = field(default=None, init=False)
+
+    def __call__(self, nearest: Sequence[int], most: int) -> Sequence[int]:
+        """Those of the documents to go on from, at most so many; none where the model would stop."""
+        told = list(nearest[:TOLD])
+        if self.note or not told:
+            return told[:most]
+        documents = self.release[Documents]
+        neighbours = [
+            {"n": n, "text": shorten(plain(documents.text(one)), CHARACTERS)} for n, one in enumerate(told, 1)
+        ]
+        data = json.dumps(
+            {"question": self.question, "most": most, "neighbours": neighbours}, ensure_ascii=False
+        )
+        instructions = self.release.method.prompts.walk
+        try:
+            reply = self.talk.ask(
+                [{"role": "system", "content": instructions}, {"role": "user", "content": data}]
+            )
+            chosen = _Next.model_validate_json(reply[reply.find("{") : reply.rfind("}") + 1]).next
+        except CrmRagError as error:
+            self.note = Note(f"{error} {NEAREST}", "steps")
+            return told[:most]
+        except ValidationError:
+            said = f"The model {self.talk.model.name} did not say which neighbours to go on from."
+            self.note = Note(f"{said} {NEAREST}", "steps")
+            return told[:most]
+        return list(dict.fromkeys(told[n - 1] for n in chosen if 1 <= n <= len(told)))[:most]
+
+
+def stepped(release: Release, understood: Understood, mode: Mode, model: Model) -> Understood:
+    """The question with its walks gone, the model choosing the steps: what is searched and told later goes by these."""
+    if understood.unmet:
+        return understood
+    chooser = Chooser(release, understood.question, Talk(model, SECONDS, SCHEMA))
+    queries = tuple(replace(query, walk=mode.walk, chooser=chooser) for query in understood.queries)
+    for query in queries:
+        release[Walker].walk(query)
+    notes = (*understood.notes, chooser.note) if chooser.note else understood.notes
+    return replace(understood, queries=queries, notes=notes)

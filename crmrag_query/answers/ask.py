@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from crmrag_query.answers.agent import (
     NOTHING,
@@ -16,12 +16,14 @@ from crmrag_query.answers.agent import (
     require_tools,
     results_of,
     rows_of,
+    stepped,
     work,
 )
 from crmrag_query.answers.exact import (
     Exact,
     add_members,
     choices_of,
+    exact_set,
     find_exact,
     prove_members,
     stored,
@@ -56,7 +58,6 @@ from crmrag_query.answers.records import (
     remarks_of,
 )
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.steps import stepped
 from crmrag_query.answers.subject import (
     REASONS,
     AskedFacts,
@@ -79,12 +80,12 @@ from crmrag_query.answers.understand import (
 )
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import Mode
-from crmrag_query.config.sentences import quoted, sentences
+from crmrag_query.config.parts import quoted, sentences
 from crmrag_query.context.assemble import assemble
 from crmrag_query.context.context import Context, Finding, KnownSet, community
 from crmrag_query.context.evidence import Evidence as Line
 from crmrag_query.context.evidence import gather, holds_all, rank_evidence
-from crmrag_query.context.paths import paths_of
+from crmrag_query.context.lines import paths_of
 from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.named import category_name, type_nodes
@@ -100,11 +101,10 @@ from crmrag_query.plans.records import Among, Anchor, Dated, Plan, Related, part
 from crmrag_query.plans.sparql import to_sparql
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
-from crmrag_query.questions.followup import ConversationState
+from crmrag_query.questions.followup import ConversationState, Focus, Kind, turns_of
+from crmrag_query.questions.followup import Turn as Asked
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import compiled
-from crmrag_query.questions.state import Focus, Kind, turns_of
-from crmrag_query.questions.state import Turn as Asked
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.heard import analysed
@@ -113,8 +113,8 @@ from crmrag_query.retrieval.channels.communities import things
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import default_mode
 from crmrag_query.retrieval.pipeline import Retrieved, places_of, retrieve
-from crmrag_query.retrieval.pool import Candidate, interleave
 from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
+from crmrag_query.retrieval.scores import Candidate, interleave
 from crmrag_query.sparql.desk import SparqlDesk
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.sparql.written import query_with_model
@@ -519,7 +519,10 @@ def gather_with_model(
             except MissingExtraError as error:
                 return Gathered(notes=(Note(str(error), "query", passing=False),))
             return rows_of(release, written, language)
-        tools = AgentTools(open_store(release, language), how.dataset, run, desk.config, release=release)
+        tools = AgentTools(
+            open_store(release, language), how.dataset, run, desk.config, release=release,
+            find_set=partial(exact_set, release, dataset=how.dataset),
+        )  # fmt: skip
         earlier = [turn.question for turn in state.topic]
         asked = {"question": understood.question} | ({"earlier": earlier} if earlier else {})
         return results_of(release, work(model, release.method.prompts.agent, asked, tools, mode.bounds))
@@ -961,11 +964,6 @@ class Turn:
         elif isinstance(exact, Exact) and (exact.certain or exact.set.size):
             turn = replace(turn, plan=stored(exact.plan), sure=exact.certain)
         return self.state.after(turn, release.method.conversation)
-
-
-def is_lasting(answer: Answer) -> bool:
-    """Whether nothing failed while an answer was made that may succeed at another time."""
-    return not any(one.passing for one in answer.remarks)
 
 
 def state_after(answer: Answer) -> ConversationState:

@@ -12,7 +12,7 @@ from crmrag_query.answers.records import Choice
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.subject import subject_of
 from crmrag_query.answers.taught import Lesson, lesson_for
-from crmrag_query.answers.understand import Understood, individuals
+from crmrag_query.answers.understand import FIRST, Understood, individuals, understand
 from crmrag_query.artifacts.release import Release
 from crmrag_query.context.context import Budget, ContextLine, KnownSet, pay
 from crmrag_query.context.context import Kind as LineKind
@@ -41,10 +41,9 @@ from crmrag_query.plans.records import (
 from crmrag_query.plans.within import Scope
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
-from crmrag_query.questions.followup import FollowUp
+from crmrag_query.questions.followup import ConversationState, Focus, FollowUp, Kind, Turn
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import RefWords, compiled, ref_words
-from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
 from crmrag_query.questions.words import chunks_of
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.earlier import Antecedent, antecedent_of, as_list, goes_on, plan_of, says_otherwise
@@ -543,6 +542,18 @@ def find_exact(
         return parsed
     by_model = made.usable or mapped is not None
     return Exact(plan, outcome, found, certain, parsed, made.by if by_model else "", made.notes)
+
+
+def exact_set(release: Release, question: str, dataset: str) -> AnswerSet:
+    """The set of a question by itself, as far as our own reading understood it. Raises QuestionError where it has none."""
+    found = find_exact(release, understand(release, question), FIRST, None, dataset)
+    # A set of everything, of which nothing else was understood, is no answer.
+    if not isinstance(found, Exact) or not (found.certain or found.plan.where or found.plan.target.types):
+        raise QuestionError(
+            "The question is no exact set, as far as it was understood.",
+            "Ask it in fewer and plainer words, or search.",
+        )
+    return found.set
 
 
 def names_passed_over(release: Release, understood: Understood, plan: Plan) -> tuple[str, ...]:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import AskedTypes, individuals, is_asked_for, relied_on
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.loading import LanguageLexicon
-from crmrag_query.config.sentences import quoted
+from crmrag_query.config.parts import LanguageLexicon, quoted
 from crmrag_query.context.evidence import (
     ANCHORED,
     Evidence,
@@ -31,8 +30,8 @@ from crmrag_query.questions.form import Form, Reading
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.lexicon import Lexicon
 from crmrag_query.reading.read import Parsed
-from crmrag_query.retrieval.pool import Candidate
 from crmrag_query.retrieval.release_channels import OTHER, ReleaseChannels, coverage
+from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.text import fold, same_stem, tokenize
 

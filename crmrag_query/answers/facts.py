@@ -22,8 +22,7 @@ import numpy as np
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.support import split_sentences
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.relations import Path, Relation
-from crmrag_query.config.sentences import PortraitOrder, SentenceForms, sentences
+from crmrag_query.config.parts import Path, PortraitOrder, Relation, SentenceForms, sentences
 from crmrag_query.dates import Interval, civil, describe, parse_date, year_interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.details import Details

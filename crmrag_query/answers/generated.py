@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from crmrag_query.answers.records import Citation, Restart, Token
+from crmrag_query.answers.records import WARN_BELOW, Citation, Restart, Token
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.support import (
     SET,
@@ -22,8 +22,7 @@ from crmrag_query.answers.support import (
     without_citations,
 )
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.loading import Method
-from crmrag_query.config.query import ContextConfig
+from crmrag_query.config.loading import ContextConfig, Method
 from crmrag_query.context.context import Context, ContextLine, ContextSource, Finding, Kind
 from crmrag_query.errors import ModelError
 from crmrag_query.graph.graph import Graph
@@ -36,7 +35,6 @@ from crmrag_query.text import fold, plain, tokens
 
 WHOLE_CHARACTERS = 20_000  # of an answer: a model that goes on and on is cut off
 EVIDENCE_LINES = 3  # lines of a cited source whose triples are its evidence, those nearest to what was said
-WARN_BELOW = 0.6  # quality of an answer below which the reader is told of it
 _AGAIN = "Ask again, or choose another model."
 
 

@@ -213,6 +213,9 @@ class Quality:
     form: float
 
 
+WARN_BELOW = 0.6  # quality of an answer below which the reader is told of it
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A reading of the question that is not sure: its ``plan`` in words and as JSON, and how many members its set has."""
@@ -329,6 +332,11 @@ class Answer(Shown):
 
     def __str__(self) -> str:
         return answer_text(self)
+
+
+def is_lasting(answer: Answer) -> bool:
+    """Whether nothing failed while an answer was made that may succeed at another time."""
+    return not any(one.passing for one in answer.remarks)
 
 
 @dataclass(frozen=True, slots=True)

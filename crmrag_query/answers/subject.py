@@ -32,8 +32,7 @@ from crmrag_query.answers.facts import (
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Understood, individuals
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.relations import Path, Relation
-from crmrag_query.config.sentences import sentences
+from crmrag_query.config.parts import Path, Relation, sentences
 from crmrag_query.entities.named import category_name
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.language import Language as SpokenLanguage
@@ -42,9 +41,9 @@ from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.profile import Profile
 from crmrag_query.plans.world import World
+from crmrag_query.questions.followup import Kind
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import Language, compiled
-from crmrag_query.questions.state import Kind
 from crmrag_query.questions.words import Phrases
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.items import RANKING

@@ -14,10 +14,9 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.subject import subject_of, theme_words
 from crmrag_query.answers.understand import Understood
 from crmrag_query.artifacts.release import Release
-from crmrag_query.communities.communities import Communities
-from crmrag_query.communities.themes import Summaries
+from crmrag_query.communities import Communities, Summaries
 from crmrag_query.config.modes import Mode
-from crmrag_query.config.sentences import sentences
+from crmrag_query.config.parts import sentences
 from crmrag_query.context.context import Context, ContextSource, Finding, community
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ModelUnreachable
@@ -25,8 +24,7 @@ from crmrag_query.llm.model import Message, Model, Request
 from crmrag_query.llm.pool import ModelPool
 from crmrag_query.notes import Note
 from crmrag_query.reading.plan_json import read_json
-from crmrag_query.retrieval.channels.communities import named, nearest
-from crmrag_query.retrieval.communities import CommunityIndex
+from crmrag_query.retrieval.channels.communities import CommunityIndex, named, nearest
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.release_channels import ReleaseChannels
 from crmrag_query.text import as_data, plain, shorten, tokenize

@@ -23,9 +23,8 @@ from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_w
 from crmrag_query.llm.model import Model
 from crmrag_query.notes import Note, NoteKind
 from crmrag_query.ontology.categories import Category
-from crmrag_query.plans.according import according
 from crmrag_query.plans.records import Plan
-from crmrag_query.plans.within import Scope
+from crmrag_query.plans.within import Scope, according
 from crmrag_query.questions.analysis import Analysis, analyse
 from crmrag_query.questions.followup import ConversationState, FollowUp, Kind, follow, name_breaks
 from crmrag_query.questions.form import Form, Reading, read_question

@@ -72,7 +72,7 @@ def set_(
     plan = read_plan(plan_file.read())
     order = cast("Sort", sort or "")
     if columns_ == "list":
-        from crmrag_query.sets.columns import columns
+        from crmrag_query.sets.exports import columns
 
         pieces = iter([f"{printable(str(columns(release, plan, language, release.manifest.dataset)))}\n"])
     elif facets_only:

@@ -83,8 +83,7 @@ from crmrag_query.client.records import (
 )
 from crmrag_query.client.wire import ListThemes, Route
 from crmrag_query.codec import to_plain
-from crmrag_query.communities.communities import NONE, Communities
-from crmrag_query.communities.themes import Summaries
+from crmrag_query.communities import NONE, Communities, Summaries
 from crmrag_query.config.modes import Mode
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.documents.pages import Pages
@@ -103,18 +102,17 @@ from crmrag_query.plans.records import read_plan
 from crmrag_query.plans.sparql import to_sparql
 from crmrag_query.plans.within import read_within
 from crmrag_query.plans.world import World
+from crmrag_query.questions.followup import ConversationState, turns_of
 from crmrag_query.questions.form import Reading
-from crmrag_query.questions.state import ConversationState, turns_of
 from crmrag_query.relationships.engine import Plan
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.expand import ABOVE, BELOW
 from crmrag_query.retrieval.modes import find_mode, lacking, modes_of
-from crmrag_query.retrieval.pool import Candidate
 from crmrag_query.retrieval.release_channels import Calibration
+from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.sets.build import answer_set, excluded_set
-from crmrag_query.sets.columns import columns, with_columns
 from crmrag_query.sets.describe import describe_plan, plan_json, title_of, without
-from crmrag_query.sets.exports import FORMATS, export
+from crmrag_query.sets.exports import FORMATS, columns, export, with_columns
 from crmrag_query.sets.facets import choices, facets, marks
 from crmrag_query.sets.records import AnswerSet, Choices, Columns, Facets, Marks, Page
 from crmrag_query.sets.wording import changed

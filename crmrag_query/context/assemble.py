@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.query import ContextConfig
+from crmrag_query.config.loading import ContextConfig
 from crmrag_query.context.context import (
     NO_DOCUMENT,
     Budget,
@@ -54,7 +54,7 @@ from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Form
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.retrieval.aggregation import Aggregation, RelationshipCount
-from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.text import plain, shorten, tokens
 

@@ -20,7 +20,7 @@ from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Reading
 from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.retrieval.pool import Candidate, reciprocal_rank_fusion
+from crmrag_query.retrieval.scores import Candidate, reciprocal_rank_fusion
 from crmrag_query.text import SHORTEST_STEM, same_stem, sentence_starts, tokenize, with_singulars
 
 Encode = Callable[[list[str]], npt.NDArray[np.float32]]

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.query import Wikidata
+from crmrag_query.config.loading import Wikidata
 from crmrag_query.context.context import Budget, ContextLine, Kind, frame, pay
 from crmrag_query.context.lines import Read
 from crmrag_query.graph.graph import Graph

@@ -134,11 +134,6 @@ def is_read(iri: str) -> bool:
     return iri.startswith(READ)
 
 
-def read_alone(graphs: Sequence[str]) -> bool:
-    """Whether a triple of these named graphs was read by a machine, and nobody else states it."""
-    return bool(graphs) and all(graph.startswith(READ_GRAPH) for graph in graphs)
-
-
 @dataclass(frozen=True)
 class Page:
     """A page of a document; ``image``: a file, None for a page that could not be read."""

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from crmrag_query.answers.records import Answer, Source
 from crmrag_query.answers.support import CITATION, split_sentences
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.query import Measure
+from crmrag_query.config.loading import Measure
 from crmrag_query.context.context import Context
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import MissingExtraError

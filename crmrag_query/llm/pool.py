@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from crmrag_query.errors import ModelError, ModelUnreachable
-from crmrag_query.llm.model import Model, Request, Usage, ask
-from crmrag_query.llm.talk import repair
+from crmrag_query.llm.model import Model, Request, Usage, ask, repair
 
 T = TypeVar("T")
 WAIT, LONGEST_WAIT = 1.0, 60.0

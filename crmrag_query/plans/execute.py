@@ -7,7 +7,7 @@ for each condition one way, node by node, each step a triple.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
@@ -18,7 +18,6 @@ import pyarrow as pa
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Bytes, Ints, Longs, distinct, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END
-from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.compute import UNCERTAIN, UNDATED, Outcome, compute
 from crmrag_query.plans.records import (
     Among,
@@ -31,13 +30,11 @@ from crmrag_query.plans.records import (
     ReadFromPage,
     Related,
     StatedIn,
-    Target,
     Texted,
     Way,
     check_size,
 )
 from crmrag_query.plans.ways import (
-    OF_TYPE,
     LiteralValue,
     Routes,
     Walk,
@@ -48,6 +45,8 @@ from crmrag_query.plans.ways import (
     links_of,
     literal,
     nodes_leading_to,
+    of_types,
+    targeted,
     way_literals,
     ways_over,
 )
@@ -58,7 +57,6 @@ from crmrag_query.plans.world import (
     how_many,
     read_nodes,
     subjects_in,
-    target_classes,
 )
 from crmrag_query.relationships.engine import Hop
 from crmrag_query.text import fold
@@ -322,24 +320,6 @@ def anchored(world: World, anchor: Anchor, asked: Mask | None = None) -> Ints | 
 def anchored_classes(world: World, anchor: Anchor) -> list[int]:
     """Class numbers that the anchor's types name; a type that is none gives none."""
     return sorted({n for name in anchor.types for n in class_numbers(world, name) or ()})
-
-
-def of_types(world: World, types: Iterable[str]) -> Mask:
-    """Nodes with one of these types, or with a narrower one."""
-    return leading_to(world, OF_TYPE, world.nodes_of(types))
-
-
-def targeted(world: World, target: Target) -> Mask:
-    """Entities of the target. Raises QuestionError for a class code that nothing knows."""
-    found = world.entities.copy()
-    if target.categories:
-        wanted = sum(int(Category[name]) for name in set(target.categories))
-        found &= (world.adjacency.categories & wanted) != 0
-    if target.classes:
-        found &= world.of_classes(target_classes(world, target))
-    if target.types:
-        found &= of_types(world, target.types)
-    return found
 
 
 def _nodes(mask: Mask) -> Ints:

@@ -26,7 +26,6 @@ from crmrag_query.plans.execute import (
     find_members,
     holding,
     members_of,
-    targeted,
     within_period,
 )
 from crmrag_query.plans.records import (
@@ -58,6 +57,7 @@ from crmrag_query.plans.ways import (
     links_of,
     of_type_or_role,
     pairs,
+    targeted,
     way_shown,
 )
 from crmrag_query.plans.world import World, once, sameness, target_classes

@@ -26,9 +26,10 @@ from crmrag_query.graph.arrays import (
     ranges,
     spread,
 )
+from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.load import did_you_mean
-from crmrag_query.plans.records import Anchor, Way
-from crmrag_query.plans.world import Mask, World, class_numbers, named_types
+from crmrag_query.plans.records import Anchor, Target, Way
+from crmrag_query.plans.world import Mask, World, class_numbers, named_types, target_classes
 from crmrag_query.relationships import engine as fr
 from crmrag_query.relationships.catalogue import Relationship, Step, is_iri, read_step
 from crmrag_query.relationships.engine import (
@@ -713,3 +714,21 @@ def _lowest(first: Pairs, between: Longs, reached: Pairs, ask: Ask) -> int:
     wanted = Pairs(np.searchsorted(between, middle), np.full(len(middle), target)).keys
     found = np.minimum(np.searchsorted(reached.keys, wanted), len(reached) - 1)
     return int(middle[reached.keys[found] == wanted][0])
+
+
+def of_types(world: World, types: Iterable[str]) -> Mask:
+    """Nodes with one of these types, or with a narrower one."""
+    return leading_to(world, OF_TYPE, world.nodes_of(types))
+
+
+def targeted(world: World, target: Target) -> Mask:
+    """Entities of the target. Raises QuestionError for a class code that nothing knows."""
+    found = world.entities.copy()
+    if target.categories:
+        wanted = sum(int(Category[name]) for name in set(target.categories))
+        found &= (world.adjacency.categories & wanted) != 0
+    if target.classes:
+        found &= world.of_classes(target_classes(world, target))
+    if target.types:
+        found &= of_types(world, target.types)
+    return found

@@ -20,8 +20,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.relations import Relation
-from crmrag_query.config.sets import PlansConfig
+from crmrag_query.config.loading import PlansConfig
+from crmrag_query.config.parts import Relation
 from crmrag_query.documents.pages import READ
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_SUSPECT, Adjacency, Ints, Longs, distinct, shared

@@ -17,7 +17,7 @@ BY_WORDS = "words"
 NAMING = frozenset({"label", "alternative", "identifier"})
 MOST = 2  # categories asked for, and spoken of besides, at most (facts: method, Query)
 # What a question for a time is answered by: the time-span, or the event that it belongs to (time-spans are told in the
-# documents of their events); ours.
+# documents of their events).
 WITH_TIME = Category.Time | Category.Event
 Categories = Callable[[int], int]
 

@@ -26,9 +26,9 @@ from crmrag_query.questions.lexicon import (
 from crmrag_query.questions.words import Asked, asked, chunks_of
 
 POSSESSIVE = "s"
-ASKING = 5  # how much more than a stop word a word that asks tells of the language; ours
-_NEAR = 3  # tokens within which a bare noun opens a question without a verb; ours
-_LONGEST_PHRASE = 8  # words before and with a noun; ours
+ASKING = 5  # how much more than a stop word a word that asks tells of the language
+_NEAR = 3  # tokens within which a bare noun opens a question without a verb
+_LONGEST_PHRASE = 8  # words before and with a noun
 _RELATIVE = frozenset({"who", "what", "which", "which_one", "which_many", "adverbs"})
 
 

@@ -12,7 +12,7 @@ QUOTES = frozenset('"“”„«»‟＂')
 _ENDS = frozenset(".?!;:,·;؟。？！—–-)¿¡")
 _PARTS = re.compile("[-–—./:'’]")
 _SIGNS = "([«“„\"'‘¿¡"
-_SHORT = 3  # letters; longer words all have capitals in a heading, in which capitals name nothing; ours
+_SHORT = 3  # letters; longer words all have capitals in a heading, in which capitals name nothing
 ACCENTED = frozenset({"è", "πού"})
 """Words that are others without their accent ("is" and "and", "where" and "that"), told apart where a question has it."""
 ANY = "*"

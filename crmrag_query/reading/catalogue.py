@@ -24,11 +24,10 @@ from crmrag_query.plans.profile import Profile, PropertyProfile
 from crmrag_query.plans.records import Plan, Target
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
-from crmrag_query.questions.state import ConversationState
+from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.words import asked
 from crmrag_query.reading.earlier import plan_of
 from crmrag_query.reading.exonyms import Exonyms, phrases
-from crmrag_query.reading.grammar import POSSESSIVE, SIGNS
 from crmrag_query.reading.heard import analysed
 from crmrag_query.reading.items import HOMONYMS, Item, cut, items_of
 from crmrag_query.reading.lexicon import Lexicon, Stems, said_of, vocabulary
@@ -36,7 +35,7 @@ from crmrag_query.reading.plan_json import for_model
 from crmrag_query.reading.ties import Ties
 from crmrag_query.reading.types import local_words
 from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.text import fold, plain, same_stem, shorten, tokenize, tokens
+from crmrag_query.text import fold, plain, same_stem, shorten, tokenize, tokens, unmarked
 
 SHARES = {
     "relations": 0.3, "relationships": 0.15, "classes": 0.1, "types": 0.25, "properties": 0.15, "graphs": 0.05,
@@ -331,7 +330,7 @@ class _Named:
 
     def _as_written(self, run: Sequence[int]) -> str:
         chunks = [plain(one.text) for one in self.heard.chunks if one.last > run[0] and one.first <= run[-1]]
-        return POSSESSIVE.sub("", " ".join(chunks).strip(SIGNS))[:LABEL]
+        return unmarked(" ".join(chunks))[:LABEL]
 
 
 def _overlap(one: Item, other: Item) -> bool:

@@ -26,7 +26,7 @@ from crmrag_query.plans.records import (
     read_plan,
 )
 from crmrag_query.plans.world import World
-from crmrag_query.questions.state import ConversationState, Focus, Turn
+from crmrag_query.questions.followup import ConversationState, Focus, Turn
 from crmrag_query.text import tokenize
 
 

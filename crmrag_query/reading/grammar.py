@@ -9,7 +9,6 @@ knows a language or a domain: words come from the lexicon, small words by their 
 from __future__ import annotations
 
 import math
-import re
 from bisect import insort
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,7 +55,7 @@ from crmrag_query.reading.lexicon import (
 )
 from crmrag_query.reading.ties import Meaning, Tie, Ties
 from crmrag_query.reading.types import entities_of
-from crmrag_query.text import fold
+from crmrag_query.text import fold, unmarked
 from crmrag_query.timing import check
 
 T = TypeVar("T")
@@ -406,7 +405,7 @@ class Grammar:
     def raw(self, first: int, last: int) -> str:
         """Words of the question as they were written, without signs around them and a genitive's s."""
         texts = [one.text for one in self.chunks if one.first < last and one.last > first]
-        return POSSESSIVE.sub("", " ".join(texts).strip(SIGNS)) or " ".join(self.words[first:last])
+        return unmarked(" ".join(texts)) or " ".join(self.words[first:last])
 
     # what is asked for
 
@@ -1714,8 +1713,6 @@ class Grammar:
         return Anchor(plan=Plan(target=target, where=inner))
 
 
-POSSESSIVE = re.compile("['’]s?$")
-SIGNS = ' .,;:!?()[]"“”„«»‘'
 NAMING = frozenset({"of", "material", "about", "from", "agent"})
 """Roles of prepositions before the name of what a noun says: the church *of* Asinou."""
 OWNING = frozenset({"of", "agent", "about"})

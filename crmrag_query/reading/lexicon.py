@@ -17,15 +17,14 @@ import numpy as np
 import yaml
 
 from crmrag_query.artifacts.release import Release
+from crmrag_query.config.parts import Relation
 from crmrag_query.config.reading import default_folder
-from crmrag_query.config.relations import Relation
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.codes import normalise_property
-from crmrag_query.plans.execute import targeted
 from crmrag_query.plans.records import Anchor, Related, Target, Way
-from crmrag_query.plans.ways import leading_to, numbers, role_steps
+from crmrag_query.plans.ways import leading_to, numbers, role_steps, targeted
 from crmrag_query.plans.world import World
 from crmrag_query.reading.schema import Schema
 from crmrag_query.reading.types import (

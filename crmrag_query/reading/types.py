@@ -12,9 +12,8 @@ import numpy as np
 
 from crmrag_query.graph.arrays import Bytes, Ints, Longs, spread
 from crmrag_query.ontology.categories import Category
-from crmrag_query.plans.execute import targeted
 from crmrag_query.plans.records import Target
-from crmrag_query.plans.ways import OF_TYPE, leading_to
+from crmrag_query.plans.ways import OF_TYPE, leading_to, targeted
 from crmrag_query.plans.world import World, target_classes
 from crmrag_query.text import fold
 

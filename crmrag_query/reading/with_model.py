@@ -14,8 +14,7 @@ from typing import Any
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import CrmRagError, QuestionError
-from crmrag_query.llm.model import Message, Model
-from crmrag_query.llm.talk import Talk, repair
+from crmrag_query.llm.model import Message, Model, Talk, repair
 from crmrag_query.notes import Note
 from crmrag_query.ontology.codes import normalise_property
 from crmrag_query.plans.compute import Outcome

@@ -27,8 +27,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.build import Dense
 from crmrag_query.errors import ReleaseError
 from crmrag_query.kept import Kept
-from crmrag_query.retrieval.pool import best
-from crmrag_query.retrieval.scores import NOTHING, Hits
+from crmrag_query.retrieval.scores import NOTHING, Hits, best
 
 CHUNK_VECTORS: Final = "vectors.npy"
 CHUNK_WINDOWS: Final = "windows.arrow"

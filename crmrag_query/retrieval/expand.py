@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from crmrag_query.communities.communities import Communities
+from crmrag_query.communities import Communities
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.retrieval.scores import Hits, Reals

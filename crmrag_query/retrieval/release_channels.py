@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.communities.communities import Communities
-from crmrag_query.config.query import Subgraph
+from crmrag_query.communities import Communities
+from crmrag_query.config.loading import Subgraph
 from crmrag_query.dates import Interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
@@ -34,9 +34,8 @@ from crmrag_query.retrieval.aggregation import DATED_BY, DATING, Aggregation, Da
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.expand import Nearness, Way, of_themes, reach
-from crmrag_query.retrieval.pool import best, fuse
 from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.scores import NOTHING, Hits, Reals, half_cosine
+from crmrag_query.retrieval.scores import NOTHING, Hits, Reals, best, fuse, half_cosine
 from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.text import tokenize
 

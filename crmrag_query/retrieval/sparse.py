@@ -16,8 +16,7 @@ from crmrag_query.artifacts.manifest import open_meta, rebuild
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
 from crmrag_query.kept import Kept
-from crmrag_query.retrieval.pool import best
-from crmrag_query.retrieval.scores import Hits
+from crmrag_query.retrieval.scores import Hits, best
 from crmrag_query.text import tokenize
 
 SCHEMA_VERSION = 1

@@ -20,10 +20,9 @@ from crmrag_query.graph_partitions import ALIGNER, PARTITIONS, Aligner, GraphPar
 from crmrag_query.kept import Kept
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.pool import best, reciprocal_rank_fusion
 from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.release_channels import ReleaseChannels, personalised_pagerank
-from crmrag_query.retrieval.scores import Hits, Reals
+from crmrag_query.retrieval.scores import Hits, Reals, best, reciprocal_rank_fusion
 from crmrag_query.retrieval.token_vectors import TokenVectors
 
 if TYPE_CHECKING:

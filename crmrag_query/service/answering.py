@@ -166,7 +166,9 @@ class Answering:
 
     def events(self, asked: wire.Ask) -> AsyncGenerator[Event | CrmRagError]:
         """The events of an answer, an error as the last one; they end where their reader does. Raises Busy."""
-        return self.workers.stream(lambda: self.observer.watched(self.desk, asked), self._has_model)
+        return self.workers.stream(
+            lambda: self.observer.watched(self.desk.stream(asked), asked), self._has_model
+        )
 
     async def answer(self, asked: wire.Ask) -> Answer:
         """The whole answer; raises what a question can fail with."""

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from crmrag_query.answers.ask import is_lasting
-from crmrag_query.answers.records import Answer, Done, Event, Used, answer_of
+from crmrag_query.answers.records import Answer, Done, Event, Used, answer_of, is_lasting
 from crmrag_query.bounds import check_text
 from crmrag_query.client import wire
 from crmrag_query.client.local import Engine

@@ -33,7 +33,7 @@ from crmrag_query.service.desk import Desk
 from crmrag_query.service.guard import Access
 from crmrag_query.service.observe import SHARED, log_to_stderr
 from crmrag_query.service.store import Store
-from crmrag_query.traces import tells_questions
+from crmrag_query.timing import tells_questions
 
 
 @cache

@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,14 +16,12 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from crmrag_query import traces
-from crmrag_query.answers.generated import WARN_BELOW
-from crmrag_query.answers.records import Answer, Done, Event, Used
+from crmrag_query import timing
+from crmrag_query.answers.records import WARN_BELOW, Answer, Done, Event, Used
 from crmrag_query.client import wire
 from crmrag_query.codec import Problem, to_problem
 from crmrag_query.errors import CrmRagError
 from crmrag_query.kept import TALLIES
-from crmrag_query.service.desk import Desk
 from crmrag_query.service.responses import LEFT, problem
 from crmrag_query.service.store import new_id
 
@@ -77,13 +75,13 @@ class Observer:
         self._counted: dict[tuple[str, str], int] = _lookups()
         self.cost = Counter("crmrag_cost_dollars", "Price of language models", ["model"], registry=own)
 
-    def watched(self, desk: Desk, asked: wire.Ask) -> Iterator[Event]:
+    def watched(self, events: Iterable[Event], asked: wire.Ask) -> Iterator[Event]:
         """The events of an answer, counted and logged when it ends."""
         used: Used | None = None
         start = time.perf_counter()
-        with traces.span("question") as span:
+        with timing.span("question") as span:
             try:
-                for event in desk.stream(asked):
+                for event in events:
                     if isinstance(event, Used):
                         used = event
                     if isinstance(event, Done):
@@ -146,7 +144,7 @@ def _attributes(answer: Answer) -> dict[str, str | int | bool]:
         "exhaustive",
         "refused",
         "set_size",
-        *(("question",) if traces.tells_questions() else ()),
+        *(("question",) if timing.tells_questions() else ()),
     )
     return {f"crmrag.{name}": told[name] for name in names if told[name] is not None}
 

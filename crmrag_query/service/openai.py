@@ -1,6 +1,6 @@
 """An interface like OpenAI's, so that existing chat front ends can ask: a model for each data set and mode.
 
-The records are what its API documents; what does not concern a data set is ignored.
+What does not concern a data set is ignored.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -22,151 +22,30 @@ from crmrag_query.codec import Malformed, from_plain, parse_json, to_json, to_pl
 from crmrag_query.errors import CrmRagError, QuestionError, ReleaseNotFound
 from crmrag_query.retrieval.modes import ConfiguredModes
 from crmrag_query.service.answering import Answering
-from crmrag_query.service.responses import LEFT, STREAMED, UNKEPT, begun, event_stream, retry, unless_left
+from crmrag_query.service.responses import (
+    LEFT,
+    STREAMED,
+    UNKEPT,
+    Chat,
+    ChatAnswer,
+    ChatChoice,
+    ChatError,
+    ChatFailure,
+    ChatMessage,
+    ChatModel,
+    ChatModels,
+    ChatReply,
+    ChatUsage,
+    begun,
+    event_stream,
+    retry,
+    unless_left,
+)
 from crmrag_query.service.store import new_id
 
-OWNER = "crmrag"
 EXTRACTIVE = "extractive"
 """In place of a mode's name: the default mode, and never with a language model."""
 MARK = ":"
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a message; only texts are read."""
-
-    type: str
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    role: str
-    content: str | tuple[Part, ...] | None = None
-
-    @property
-    def text(self) -> str:
-        """Its text, that of its parts joined."""
-        if isinstance(self.content, str):
-            return self.content
-        return "\n".join(part.text for part in self.content or () if part.type == "text")
-
-
-@dataclass(frozen=True, slots=True)
-class StreamOptions:
-    include_usage: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """``POST /v1/chat/completions``: the last message of the user is the question, the earlier ones its conversation."""
-
-    model: str
-    messages: tuple[Said, ...]
-    stream: bool | None = False
-    stream_options: StreamOptions | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ChatModel:
-    """A data set and how it is answered from; ``created``: OpenAI's field wants a time, and ours have none."""
-
-    id: str
-    object: Literal["model"] = "model"
-    created: int = 0
-    owned_by: str = OWNER
-
-
-@dataclass(frozen=True, slots=True)
-class ChatModels:
-    """The models: of each data set in the default mode, in each other one (``:vector``), and never with a language model
-    (``:extractive``)."""
-
-    data: tuple[ChatModel, ...]
-    object: Literal["list"] = "list"
-
-
-@dataclass(frozen=True, slots=True)
-class ChatMessage:
-    """The answer with its cited sources below, as a front end shows nothing else."""
-
-    content: str
-    role: Literal["assistant"] = "assistant"
-    refusal: None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ChatChoice:
-    """The only one."""
-
-    message: ChatMessage
-    index: int = 0
-    logprobs: None = None
-    finish_reason: Literal["stop"] = "stop"
-
-
-@dataclass(frozen=True, slots=True)
-class ChatUsage:
-    """Tokens of the language model behind the answer; none where there is none."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    total_tokens: int = 0
-
-    @classmethod
-    def of(cls, used: Used | None) -> ChatUsage:
-        if used is None:
-            return cls()
-        prompt, completion = used.prompt_tokens, used.completion_tokens
-        return cls(prompt, completion, prompt + completion)
-
-
-@dataclass(frozen=True, slots=True)
-class ChatAnswer:
-    """What we add: the id under which the whole answer is kept ("" where none is), the data set and release that it is from,
-    whether it states a whole set and of what size, and whether it says that the data does not tell."""
-
-    answer: str
-    dataset: str
-    release: str
-    exhaustive: bool
-    refused: bool
-    set_size: int | None
-
-    @classmethod
-    def of(cls, answer: Answer) -> ChatAnswer:
-        size = None if answer.set is None else answer.set.size
-        return cls(answer.id, answer.dataset, answer.release, answer.exhaustive, answer.refused, size)
-
-
-@dataclass(frozen=True, slots=True)
-class ChatReply:
-    """A whole reply; ``citations``: IRIs of the cited sources, by number."""
-
-    id: str
-    model: str
-    created: int
-    choices: tuple[ChatChoice, ...]
-    usage: ChatUsage
-    citations: tuple[str, ...]
-    crmrag: ChatAnswer
-    object: Literal["chat.completion"] = "chat.completion"
-
-
-@dataclass(frozen=True, slots=True)
-class ChatError:
-    message: str
-    type: str
-    code: str | None
-    status: int
-    param: None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ChatFailure:
-    """An error as OpenAI's API tells it."""
-
-    error: ChatError
 
 
 def models_of(datasets: Sequence[str], modes: Sequence[str]) -> list[str]:

@@ -27,11 +27,15 @@ from crmrag_query.answers.records import BY_NAME
 from crmrag_query.client import wire
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import Problem
-from crmrag_query.service.openai import Chat, ChatFailure, ChatModel, ChatModels, ChatReply
 from crmrag_query.service.responses import (
     FILES,
     OWN_ROUTES,
     PAGE,
+    Chat,
+    ChatFailure,
+    ChatModel,
+    ChatModels,
+    ChatReply,
     GetDocuments,
     GetFile,
     GetPage,

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.sets import SetWords
+from crmrag_query.config.parts import SetWords
 from crmrag_query.dates import Interval, civil, describe, parse_date, year_interval
 from crmrag_query.documents.pages import is_read
 from crmrag_query.entities.details import Details

@@ -19,8 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Method
-from crmrag_query.config.sentences import quoted
-from crmrag_query.config.sets import Claims, SetLimits, SetsPart, SetWords
+from crmrag_query.config.parts import Claims, SetLimits, SetsPart, SetWords, quoted
 from crmrag_query.errors import QuestionError
 from crmrag_query.plans.records import (
     Among,

@@ -18,8 +18,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.service import SparqlConfig
 from crmrag_query.errors import CrmRagError, ModelError, QuestionError, ReleaseError
 from crmrag_query.graph.graph import Graph
-from crmrag_query.llm.model import Message, Model
-from crmrag_query.llm.talk import Talk, repair
+from crmrag_query.llm.model import Message, Model, Talk, repair
 from crmrag_query.notes import Note
 from crmrag_query.ontology.codes import normalise_class, normalise_property
 from crmrag_query.ontology.load import Ontology

@@ -19,7 +19,7 @@ from crmrag_query.errors import ReleaseError
 from crmrag_query.kept import warn_seldom
 from crmrag_query.retrieval.database import COMMUNITIES, PASSAGES, Among, Database
 from crmrag_query.retrieval.pipeline import LITTLE_SHARE
-from crmrag_query.retrieval.pool import cap, fuse
+from crmrag_query.retrieval.scores import cap, fuse
 from crmrag_query.stores.records import (
     Entities,
     GraphCommunity,

@@ -13,13 +13,13 @@ from crmrag_query.artifacts.manifest import COMPANIONS, PROVENANCE, read_manifes
 from crmrag_query.artifacts.release import Release
 from crmrag_query.artifacts.signature import check_signature
 from crmrag_query.artifacts.verify import Advance, faults_of_files, provenance_faults
-from crmrag_query.communities.communities import FOLDER, NONE, Communities
+from crmrag_query.communities import FOLDER, NONE, Communities
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import FLAG_ENTITY
 from crmrag_query.graph.graph import Graph
 from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.verify import dense, documents, graph, graph_partitions, indexes
+from crmrag_query.verify import documents, graph, indexes
 from crmrag_query.verify.check import SHOWN, Check, Faults, Finding, Report, counted, pointers, within, wrong
 
 REPORT = "validation_report.json"
@@ -120,13 +120,13 @@ REFERENCES: Sequence[ReleaseCheck] = (
     Check("validation report", "counts", report_counts, reads=("graph", "documents", REPORT)),
     *graph.CHECKS,
     *documents.CHECKS,
-    *dense.CHECKS,
+    *indexes.VECTOR_CHECKS,
     *indexes.CHECKS,
     Check("communities", "communities", communities_nest, reads=("graph", "documents", FOLDER)),
-    *graph_partitions.CHECKS,
+    *graph.PARTITION_CHECKS,
 )
 """Cross-references between artifacts: what no checksum sees. To check more, add to the list of its module."""
-ALL: Sequence[ReleaseCheck] = (*REFERENCES, *dense.PROBES)
+ALL: Sequence[ReleaseCheck] = (*REFERENCES, *indexes.PROBES)
 
 Tell = Callable[[ReleaseCheck, Finding], None]
 

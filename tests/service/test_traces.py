@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from crmrag_query import Client, traces
+from crmrag_query import Client, timing
 from crmrag_query.service.launch import send_traces
 from tests.service.test_api import COUNTED
 from tests.support.api_server import answering, send
@@ -104,10 +104,10 @@ def test_a_program_sees_the_stages_in_its_own_trace_and_no_stage_stays_behind(
     kept = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(kept))
-    monkeypatch.setattr(traces, "_TRACER", provider.get_tracer("crmrag"))
-    with traces.span("mine") as own:
+    monkeypatch.setattr(timing, "_TRACER", provider.get_tracer("crmrag"))
+    with timing.span("mine") as own:
         for _ in local.stream(COUNTED):
-            with traces.span("between"):
+            with timing.span("between"):
                 pass
     spans = kept.get_finished_spans()
     assert {span.name for span in spans} >= STAGES
@@ -117,9 +117,9 @@ def test_a_program_sees_the_stages_in_its_own_trace_and_no_stage_stays_behind(
 def test_without_the_extra_nothing_is_traced_and_everything_is_answered(
     local: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(traces, "_TRACER", None)
+    monkeypatch.setattr(timing, "_TRACER", None)
     assert local.ask(COUNTED).set is not None
-    with traces.span("question") as span:
+    with timing.span("question") as span:
         span.set_attributes({"a": 1})
 
 

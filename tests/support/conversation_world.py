@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from crmrag_query.config import load_method
 from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology.categories import Category
-from crmrag_query.questions.followup import FollowUp, follow
+from crmrag_query.questions.followup import ConversationState, Focus, FollowUp, follow
 from crmrag_query.questions.form import Form
-from crmrag_query.questions.state import ConversationState, Focus
 from crmrag_query.text import tokenize
 
 METHOD = load_method()

@@ -12,7 +12,7 @@ import pyoxigraph as ox
 
 from crmrag_assets.build.step import SilentProgress
 from crmrag_assets.sources.endpoint.client import Client
-from crmrag_assets.sources.endpoint.source import Journal, Subjects, discover_subjects
+from crmrag_assets.sources.endpoint.kind import Journal, Subjects, discover_subjects
 from crmrag_query.config import load_method
 from crmrag_query.config.sources.endpoint import EndpointConfig
 from tests.support.faults import Fault

@@ -11,7 +11,7 @@ import pyoxigraph as ox
 from crmrag_assets.build.step import SilentProgress, chunk_keys
 from crmrag_assets.harvest.prefetch import ChunkReport, prefetch_chunk, write_prefetch
 from crmrag_assets.harvest.source import Discovery
-from crmrag_assets.sources.endpoint.source import SparqlEndpoint
+from crmrag_assets.sources.endpoint.kind import SparqlEndpoint
 from crmrag_assets.sources.rdf.kind import RdfFiles
 
 Chunks = dict[str, tuple[pa.Table, ChunkReport]]

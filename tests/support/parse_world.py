@@ -22,8 +22,8 @@ from crmrag_query.plans.compute import Outcome, cell
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.world import World
+from crmrag_query.questions.followup import ConversationState, Focus, Kind, Turn
 from crmrag_query.questions.form import Form
-from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
 from crmrag_query.reading.earlier import Antecedent, antecedent_of
 from crmrag_query.reading.heard import analysed
 from crmrag_query.reading.read import Parsed, parse

@@ -13,7 +13,7 @@ import numpy as np
 import pyoxigraph as ox
 import rdflib
 
-from crmrag_query.config.relations import Relation
+from crmrag_query.config.parts import Relation
 from crmrag_query.graph.arrays import FLAG_SUSPECT
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology import Ontology, load_ontology, normalise_property

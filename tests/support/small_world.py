@@ -9,7 +9,7 @@ import pytest
 from crmrag_query.answers.ask import Ask, state_after, stream
 from crmrag_query.answers.records import Answer, Done
 from crmrag_query.artifacts.release import Release
-from crmrag_query.questions.state import ConversationState
+from crmrag_query.questions.followup import ConversationState
 from tests.support.builds import build_all, make_project
 from tests.support.shared import shared_release
 

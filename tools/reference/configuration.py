@@ -14,7 +14,6 @@ from pydantic.fields import FieldInfo
 
 from crmrag_query.config import sources
 from crmrag_query.config.datasets import DatasetConfig
-from crmrag_query.config.extraction import ExtractionPart
 from crmrag_query.config.loading import (
     CategoriesPart,
     Constants,
@@ -27,12 +26,9 @@ from crmrag_query.config.loading import (
 )
 from crmrag_query.config.modes import ModesPart
 from crmrag_query.config.operations import Operations
-from crmrag_query.config.parts import EventsPart
+from crmrag_query.config.parts import EventsPart, ExtractionPart, RelationsPart, SentencesPart, SetsPart
 from crmrag_query.config.reading import default_folder, read_yaml
-from crmrag_query.config.relations import RelationsPart
-from crmrag_query.config.sentences import SentencesPart
 from crmrag_query.config.service import ServiceConfig
-from crmrag_query.config.sets import SetsPart
 from crmrag_query.config.sources.endpoint import EndpointConfig
 from tools.reference.comments import Comments, Keys, read_comments
 from tools.reference.text import cell, code, notes, summary, table, value

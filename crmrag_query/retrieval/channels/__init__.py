@@ -1,5 +1,5 @@
-"""Channels: the ways to find documents for a question. Each is a module of this package, whose name is the channel's, or an
-entry point ``crmrag.channels`` of another package; either has a ``CHANNEL``, a ``Channel`` or ``Ties``.
+"""Channels: the ways to find documents for a question. Each stands by its name in the ``CHANNELS`` of a module of this
+package, or is an entry point ``crmrag.channels`` of another package; either is a ``Channel`` or ``Ties``.
 
 Which of them a question is searched by is said by its mode (``config/modes.yaml``).
 """
@@ -67,17 +67,22 @@ GROUP = "crmrag.channels"
 
 
 @cache
+def _own() -> dict[str, Channel | Ties]:
+    modules = (import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
+    return {name: channel for module in modules for name, channel in module.CHANNELS.items()}
+
+
+@cache
 def channel_names() -> tuple[str, ...]:
     """The names of all channels: our own, then those of other packages."""
-    own = sorted(module.name for module in pkgutil.iter_modules(__path__))
-    return tuple(dict.fromkeys((*own, *sorted(entry_points(group=GROUP).names))))
+    return tuple(dict.fromkeys((*sorted(_own()), *sorted(entry_points(group=GROUP).names))))
 
 
 @cache
 def channel_of(name: str) -> Channel | Ties:
     """The channel of that name, one of ``channel_names``. Raises CrmRagError for an entry point that gives none."""
     other = next(iter(entry_points(group=GROUP, name=name)), None)
-    found = import_module(f"{__name__}.{name}").CHANNEL if other is None else other.load()
+    found = _own()[name] if other is None else other.load()
     if not isinstance(found, Channel | Ties):
         raise CrmRagError(
             f"The entry point {name!r} of {GROUP} gives a {type(found).__name__}.",

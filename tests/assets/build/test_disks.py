@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crmrag_assets.build.disks import disk_explained, disk_trouble
+from crmrag_assets.build.store import disk_explained, disk_trouble
 from crmrag_query.errors import BuildError
 from tests.conftest import ROOT
 from tests.support.builds import Project, make_project, turtle
@@ -142,7 +142,7 @@ def test_a_build_on_a_full_then_read_only_disk_says_so_and_goes_on_after(tmp_pat
 OPENING = """
 import sys
 from pathlib import Path
-from crmrag_assets.build.disks import disk_explained
+from crmrag_assets.build.store import disk_explained
 from crmrag_assets.instance import open_instance
 with disk_explained(Path(sys.argv[1])), open_instance(Path(sys.argv[1])):
     pass

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from crmrag_assets.cli.shacl import shacl
+from crmrag_assets.cli.releases import shacl
 from crmrag_query.errors import BuildError, ConfigError
 from tests.support.builds import Project, make_project, turtle
 from tests.support.quality import build_up_to

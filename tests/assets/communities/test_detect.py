@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crmrag_assets.communities.detect import Net, detect, leiden, modularity
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.communities.communities import NONE, Communities
+from crmrag_query.communities import NONE, Communities
 from crmrag_query.config import load_method
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph

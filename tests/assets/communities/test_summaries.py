@@ -12,8 +12,7 @@ import pytest
 from crmrag_assets.communities.summarise import read_theme
 from crmrag_assets.steps import communities as steps
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.communities.communities import Communities
-from crmrag_query.communities.themes import Summaries
+from crmrag_query.communities import Communities, Summaries
 from crmrag_query.errors import ModelError
 from crmrag_query.llm.model import Message
 from tests.support.builds import build_all, make_project

@@ -13,8 +13,8 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from crmrag_assets.build import disks
-from crmrag_assets.build.disks import disk_explained
+from crmrag_assets.build import store
+from crmrag_assets.build.store import disk_explained
 from crmrag_assets.indexes import encoder as export
 from crmrag_assets.indexes.encoder import (
     PARITY,
@@ -277,7 +277,7 @@ def test_weights_that_did_not_all_arrive_on_a_full_disk_stop_the_export(
 ) -> None:
     """PyTorch does not look whether they did: whatever goes wrong on a disk without room is the disk's fault."""
     monkeypatch.setattr(export, "export_model", lambda model, path: path.write_bytes(b"torn"))
-    monkeypatch.setattr(disks.shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
+    monkeypatch.setattr(store.shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
     with pytest.raises(BuildError, match=r"is full.*Free some space"):
         export_encoder(minilm, tmp_path)
     assert left_in(tmp_path) == []

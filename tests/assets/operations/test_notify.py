@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from crmrag_assets.cli.notify import notify
+from crmrag_assets.cli.ui import notify
 from crmrag_assets.operations.notify import LONGEST, Message, Sent, name_of, tell
 from crmrag_query.config.operations import Operations
 from tests.support.api_server import answering, send

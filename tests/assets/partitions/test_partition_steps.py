@@ -20,7 +20,7 @@ from crmrag_assets.build.step import BuildContext, run_step
 from crmrag_assets.cli.partitions import LOSSES, MODELS, partitions
 from crmrag_assets.graph_partitions.questions import Worded
 from crmrag_assets.opened import documents_of
-from crmrag_assets.quality.partitions import parts_within_limit
+from crmrag_assets.quality.checks import parts_within_limit
 from crmrag_assets.steps.registry import STEPS
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.documents.documents import Documents

@@ -10,7 +10,7 @@ import pytest
 
 from crmrag_assets.build.step import BuildContext, version_of
 from crmrag_assets.opened import graph_of, numbering_of
-from crmrag_assets.quality.shapes.validate import (
+from crmrag_assets.quality.shapes import (
     ShapesReport,
     View,
     held_against,

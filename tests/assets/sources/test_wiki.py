@@ -17,8 +17,7 @@ from crmrag_assets.build.step import SilentProgress
 from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.opened import harvest_of
 from crmrag_assets.sources.look import first_statements
-from crmrag_assets.sources.wiki.kind import NO_PAGE, NO_TARGET, WikiDumps
-from crmrag_assets.sources.wiki.pages import Site, read
+from crmrag_assets.sources.wiki.kind import NO_PAGE, NO_TARGET, Site, WikiDumps, read
 from crmrag_query import Client
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.config.datasets import parse_dataset

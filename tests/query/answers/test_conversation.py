@@ -13,7 +13,7 @@ from crmrag_query.answers.ask import Conversation, ask, prepare
 from crmrag_query.answers.records import Answer
 from crmrag_query.artifacts.release import Release
 from crmrag_query.graph.graph import Graph
-from crmrag_query.questions.state import ConversationState, Kind
+from crmrag_query.questions.followup import ConversationState, Kind
 from tests.support.small_world import CHURCHES, Talk, cited, iri, sources
 
 PIVOTS = {

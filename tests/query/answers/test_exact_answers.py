@@ -16,7 +16,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.plans.execute import execute, members_of
 from crmrag_query.plans.records import Anchor, Column, Compute, Measure, Plan, Related, Way, read_plan
 from crmrag_query.plans.world import World
-from crmrag_query.questions.state import ConversationState, Kind
+from crmrag_query.questions.followup import ConversationState, Kind
 from crmrag_query.sets.records import AnswerSet
 from tests.support import small_world as village
 from tests.support.set_world import BY_ADA, MADE, MATERIAL, PAINTING, PAINTINGS, SPAN, iri

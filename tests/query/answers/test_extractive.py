@@ -17,7 +17,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.form import Reading, read_question
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.text import same_stem
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from crmrag_query.answers.ask import Ask, is_lasting, stream
-from crmrag_query.answers.records import Answer, Evidence, answer_of
+from crmrag_query.answers.ask import Ask, stream
+from crmrag_query.answers.records import Answer, Evidence, answer_of, is_lasting
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.config.modes import Bounds
 from crmrag_query.errors import ModelError, QuestionError

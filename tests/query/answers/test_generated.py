@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_query.answers.ask import EXTRACTIVE, ask, is_lasting
+from crmrag_query.answers.ask import EXTRACTIVE, ask
 from crmrag_query.answers.generated import (
     REPLY,
-    WARN_BELOW,
     Written,
     messages_for,
     most_documents,
     stream_answer,
 )
-from crmrag_query.answers.records import Answer, Source, Token, answer_text
+from crmrag_query.answers.records import WARN_BELOW, Answer, Source, Token, answer_text, is_lasting
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config import load_method

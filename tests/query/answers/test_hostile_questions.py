@@ -18,8 +18,8 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.cli.main import group
 from crmrag_query.errors import QuestionError
 from crmrag_query.llm.model import CannedModel
+from crmrag_query.questions.followup import ConversationState, Focus, Kind, Turn
 from crmrag_query.questions.form import Form
-from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
 from tests.support.forked import command as forking
 from tests.support.small_world import Talk, iri
 from tests.support.standins import MAIN

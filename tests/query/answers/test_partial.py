@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from crmrag_query.answers.ask import Ask, is_lasting, stream
-from crmrag_query.answers.records import Answer, answer_of
+from crmrag_query.answers.ask import Ask, stream
+from crmrag_query.answers.records import Answer, answer_of, is_lasting
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ModelUnreachable, ReleaseError, TookTooLong
 from crmrag_query.retrieval import pipeline

@@ -17,8 +17,8 @@ from crmrag_query.context.wikidata import WikidataTexts
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.graph import Graph
 from crmrag_query.retrieval.pipeline import k_of, retrieve
-from crmrag_query.retrieval.pool import interleave
 from crmrag_query.retrieval.release_channels import ReleaseChannels
+from crmrag_query.retrieval.scores import interleave
 from tests.support.builds import build_all, make_project
 from tests.support.modes import CRM, FUSED
 from tests.support.small_world import PREFIXES, Talk, iri

@@ -16,8 +16,8 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ModelError, QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import Message
+from crmrag_query.questions.followup import Kind
 from crmrag_query.questions.form import Form
-from crmrag_query.questions.state import Kind
 from crmrag_query.retrieval.query import Query
 from tests.support.small_world import Talk, iri
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from crmrag_assets.indexes.token_vectors import BEGINNING
+from crmrag_query.answers.agent import CHARACTERS
 from crmrag_query.answers.ask import Ask, Prepared, compose, prepare, stream
 from crmrag_query.answers.records import Answer, answer_of
-from crmrag_query.answers.steps import CHARACTERS
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.release import Opener, Release, open_release
 from crmrag_query.client.local import open_engine
@@ -23,8 +23,7 @@ from crmrag_query.client.wire import Ask as AskRequest
 from crmrag_query.client.wire import ListModes
 from crmrag_query.config.modes import Walk
 from crmrag_query.context.context import Finding
-from crmrag_query.context.lines import Facts
-from crmrag_query.context.paths import triples_between
+from crmrag_query.context.lines import Facts, triples_between
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import QuestionError, ReleaseError

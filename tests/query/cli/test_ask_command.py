@@ -19,7 +19,7 @@ from crmrag_query.answers.records import (
     answer_text,
 )
 from crmrag_query.cli.ask import ask, chat, tell
-from crmrag_query.cli.modes import modes
+from crmrag_query.cli.look import modes
 from crmrag_query.entities.named import SourceTriple
 from crmrag_query.errors import QuestionError, ReleaseNotFound
 from crmrag_query.text import printable

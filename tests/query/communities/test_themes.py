@@ -18,9 +18,8 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.cli.main import group
 from crmrag_query.client.local import open_engine
 from crmrag_query.client.wire import ListThemes
-from crmrag_query.communities.communities import Communities
-from crmrag_query.communities.themes import WORDS, Summaries
-from crmrag_query.config.sentences import sentences
+from crmrag_query.communities import WORDS, Communities, Summaries
+from crmrag_query.config.parts import sentences
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import QuestionError, ReleaseError, UnknownEntity
 from crmrag_query.language import LANGUAGES

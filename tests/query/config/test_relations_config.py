@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from crmrag_query.config import load_method
+from crmrag_query.config.parts import Relation, RelationsPart
 from crmrag_query.config.reading import default_folder
-from crmrag_query.config.relations import Relation, RelationsPart
 from crmrag_query.errors import ConfigError
 from crmrag_query.language import LANGUAGES
 from crmrag_query.ontology import load_ontology

@@ -17,7 +17,7 @@ from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval.aggregation import Aggregation
-from crmrag_query.retrieval.pool import Candidate
+from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.text import tokens
 from tests.query.context.conftest import (
     Scored,

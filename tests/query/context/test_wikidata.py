@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.loading import load_method
-from crmrag_query.config.query import Wikidata
+from crmrag_query.config.loading import Wikidata, load_method
 from crmrag_query.config.reading import default_folder
 from crmrag_query.context import wikidata as asking
 from crmrag_query.context.assemble import assemble

@@ -167,7 +167,7 @@ def test_other_hosts_are_refused(data: Path) -> None:
 
 
 def test_the_page_names_every_tool_and_option() -> None:
-    from crmrag_query.cli.mcp import mcp
+    from crmrag_query.cli.serve import mcp
     from crmrag_query.mcp.server import TITLES
 
     text = PAGE.read_text(encoding="utf-8")

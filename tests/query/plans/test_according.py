@@ -9,8 +9,8 @@ import pytest
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.documents.pages import is_read
 from crmrag_query.graph.graph import Graph
-from crmrag_query.plans.according import according
 from crmrag_query.plans.execute import members_of
+from crmrag_query.plans.within import according
 from crmrag_query.plans.world import World
 from tests.support.builds import build_all
 from tests.support.pdf import pdf

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from crmrag_query.config import load_method
-from crmrag_query.config.sets import PlansConfig
+from crmrag_query.config.loading import PlansConfig
 from crmrag_query.dates import civil, day_number
 from crmrag_query.graph.arrays import FLAG_SUSPECT
 from crmrag_query.plans.compute import bucket_of

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.questions.followup import VAGUE_WORDS
-from crmrag_query.questions.state import QUESTIONS, ConversationState, Kind
+from crmrag_query.questions.followup import QUESTIONS, VAGUE_WORDS, ConversationState, Kind
 from tests.support.conversation_world import Talk
 
 

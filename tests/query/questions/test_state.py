@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from crmrag_query.config import load_method
 from crmrag_query.errors import QuestionError
-from crmrag_query.questions.form import Form
-from crmrag_query.questions.state import (
+from crmrag_query.questions.followup import (
     EXCLUDED,
     FOCUS,
     SHOWN,
@@ -21,6 +20,7 @@ from crmrag_query.questions.state import (
     Turn,
     turns_of,
 )
+from crmrag_query.questions.form import Form
 
 CONFIG = load_method().conversation
 TEXTS = st.text(st.characters(), max_size=30)

@@ -15,9 +15,9 @@ from crmrag_query.config import load_method
 from crmrag_query.llm.model import CannedModel, LiteLLM, Metered
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.analysis import BY_WORDS, analyse
+from crmrag_query.questions.followup import ConversationState, Focus, Kind, Turn
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.model import analyse_with_model, read_reply, rewrite_with_model
-from crmrag_query.questions.state import ConversationState, Focus, Kind, Turn
 from tests.support.api_server import answering, send
 from tests.support.model_server import model_server
 

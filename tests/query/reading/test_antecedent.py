@@ -20,7 +20,7 @@ from crmrag_query.plans.records import (
     Way,
 )
 from crmrag_query.plans.world import World
-from crmrag_query.questions.state import ConversationState, Focus
+from crmrag_query.questions.followup import ConversationState, Focus
 from crmrag_query.reading.earlier import Antecedent, antecedent_of, as_list, changed, rest_of
 from tests.support.parse_world import BASE, Museum
 

@@ -12,8 +12,8 @@ from hypothesis import given
 
 from crmrag_query.language import language
 from crmrag_query.ontology.categories import Category
-from crmrag_query.plans.execute import targeted
 from crmrag_query.plans.records import Target
+from crmrag_query.plans.ways import targeted
 from crmrag_query.plans.world import World
 from crmrag_query.reading import lexicon
 from crmrag_query.reading.lexicon import KindWords

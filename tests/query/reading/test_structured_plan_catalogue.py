@@ -16,8 +16,8 @@ from crmrag_query.plans.kinds import Kinds, made
 from crmrag_query.plans.profile import Profile, TypeProfile
 from crmrag_query.plans.records import Among, Plan
 from crmrag_query.plans.world import World
+from crmrag_query.questions.followup import ConversationState, Kind, Turn
 from crmrag_query.questions.form import Form
-from crmrag_query.questions.state import ConversationState, Kind, Turn
 from crmrag_query.reading.catalogue import (
     MENTIONED,
     Earlier,

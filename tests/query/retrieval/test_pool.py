@@ -10,8 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crmrag_query.retrieval.pool import (
+from crmrag_query.retrieval.scores import (
+    NOTHING,
     Candidate,
+    Hits,
     best,
     cap,
     fuse,
@@ -20,7 +22,6 @@ from crmrag_query.retrieval.pool import (
     reciprocal_rank_fusion,
     reserve,
 )
-from crmrag_query.retrieval.scores import NOTHING, Hits
 
 RANKING = st.lists(st.integers(0, 30), unique=True, max_size=20)
 

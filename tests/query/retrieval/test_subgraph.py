@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.config.query import Subgraph
+from crmrag_query.config.loading import Subgraph
 from crmrag_query.retrieval.release_channels import normalise, scaled, select
 
 FACTS = Subgraph(relevance=0.7, connectivity=0.3, redundancy=0.2)

@@ -11,8 +11,7 @@ import pytest
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.sets.build import answer_set
-from crmrag_query.sets.columns import columns, with_columns
-from crmrag_query.sets.exports import export
+from crmrag_query.sets.exports import columns, export, with_columns
 from crmrag_query.sets.records import TELLING
 from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MAKERS, PAINTINGS
 

@@ -15,7 +15,7 @@ from crmrag_query import Client
 from crmrag_query.answers.ask import Ask, stream
 from crmrag_query.answers.records import answer_of
 from crmrag_query.artifacts.release import Release
-from crmrag_query.cli.graph import graph
+from crmrag_query.cli.look import graph
 from crmrag_query.codec import to_json
 from crmrag_query.errors import CrmRagError
 from crmrag_query.llm.model import LiteLLM

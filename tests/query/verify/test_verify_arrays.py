@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.verify import check as arrays
-from crmrag_query.verify import dense, graph
+from crmrag_query.verify import graph, indexes
 from crmrag_query.verify.check import Faults, ascending, equal, owned, pointers, sorted_texts, within
 from crmrag_query.verify.run import REFERENCES, verify_folder
 from tests.support.spoiling import Spoil, put
@@ -27,7 +27,7 @@ def small_blocks() -> Iterator[None]:
         patched.setattr(arrays, "BLOCK", 3)
         patched.setattr(graph, "ROWS_AT_ONCE", 2)
         patched.setattr(graph, "BATCH_ROWS", 5)
-        patched.setattr(dense, "ROWS", 2)
+        patched.setattr(indexes, "ROWS", 2)
         yield
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from crmrag_query.config.build import Dense
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.verify.check import collected
-from crmrag_query.verify.dense import covered
+from crmrag_query.verify.indexes import covered
 
 SIZES = Dense(codes_from=6, scanned=8, compared=8)
 

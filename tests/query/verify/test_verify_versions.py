@@ -15,7 +15,7 @@ from pyarrow import ipc
 from crmrag_query import Client
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.artifacts.release import Part, open_release
-from crmrag_query.communities.communities import Communities
+from crmrag_query.communities import Communities
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ReleaseError

@@ -13,8 +13,8 @@ from crmrag_assets.build.step import SilentProgress
 from crmrag_assets.sources.endpoint import client as clients
 from crmrag_assets.sources.endpoint.batches import harvest
 from crmrag_assets.sources.endpoint.client import Unanswered
+from crmrag_assets.sources.endpoint.kind import SparqlEndpoint
 from crmrag_assets.sources.endpoint.results import Oversized, require_few
-from crmrag_assets.sources.endpoint.source import SparqlEndpoint
 from crmrag_query.errors import SourceError
 from tests.support import faults
 from tests.support.endpoints import EX, METHOD, Always, client_of, config_of, star, subjects_of

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from crmrag_assets.harvest.prefetch import Account, ChunkReport, as_dict
 from crmrag_assets.harvest.report import Missing
 from crmrag_assets.harvest.source import Discovery
-from crmrag_assets.sources.endpoint.source import SparqlEndpoint
+from crmrag_assets.sources.endpoint.kind import SparqlEndpoint
 from crmrag_assets.sources.rdf.kind import RdfFiles
 from crmrag_query.config.loading import Method
 from tests.support.builds import turtle

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.sources.endpoint.source import KEPT, Journal
+from crmrag_assets.sources.endpoint.kind import KEPT, Journal
 
 
 class Asked(list[str]):

@@ -18,7 +18,7 @@ from crmrag_assets.build.step import chunks_of, chunks_to_make, run_step
 from crmrag_assets.harvest.prefetch import Account, as_dict
 from crmrag_assets.harvest.source import Connected, Discovery, read_chunk
 from crmrag_assets.opened import harvest_of, prefetched
-from crmrag_assets.sources.endpoint.source import SparqlEndpoint
+from crmrag_assets.sources.endpoint.kind import SparqlEndpoint
 from crmrag_assets.sources.rdf.kind import RdfFiles
 from crmrag_assets.steps.registry import STEPS
 from crmrag_query.config.loading import Method

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.sources.endpoint import source as module
+from crmrag_assets.sources.endpoint import kind as module
 from crmrag_assets.sources.endpoint.queries import is_iri
 from crmrag_query.errors import SourceError
 from tests.support.endpoints import EX, Always, First, client_of, node, quad, star, subjects_of

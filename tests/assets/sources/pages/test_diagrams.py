@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks.extraction import DIAGRAM, Drawing, Score, baseline, by_model, table, truth
 from crmrag_assets.sources.pages.extract import Extractor
-from crmrag_query.config.extraction import ExtractionPart, Profile
 from crmrag_query.config.loading import load_method
+from crmrag_query.config.parts import ExtractionPart, Profile
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.llm.pool import ModelPool
 from tests.support.pdf import pdf

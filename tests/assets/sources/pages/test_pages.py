@@ -20,7 +20,7 @@ from PIL import Image
 
 from crmrag_assets.build.step import Outcome, SilentProgress, run_step
 from crmrag_assets.opened import harvest_of
-from crmrag_assets.quality.pages import pages_are_read
+from crmrag_assets.quality.checks import pages_are_read
 from crmrag_assets.sources.look import first_statements
 from crmrag_assets.sources.pages.extract import Extractor, read_reply
 from crmrag_assets.sources.pages.kind import ranges
@@ -28,8 +28,8 @@ from crmrag_assets.sources.pages.mapping import Readings
 from crmrag_assets.sources.pages.render import Rendered, lacks_text, render, running
 from crmrag_assets.steps.pages import PAGE_EXTRACTIONS, PAGE_IMAGES, readings_foreseen
 from crmrag_query import Client
-from crmrag_query.config.extraction import Profile
 from crmrag_query.config.loading import load_method
+from crmrag_query.config.parts import Profile
 from crmrag_query.config.sources.pages import PagesConfig
 from crmrag_query.documents.pages import READ_GRAPH, load
 from crmrag_query.errors import ConfigError
