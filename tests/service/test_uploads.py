@@ -10,9 +10,10 @@ import httpx
 import pytest
 
 from crmrag_query.client.local import open_engine
-from tests.support.builds import Project, build_all, with_inbox
+from tests.support.builds import Project, build_all
 from tests.support.pdf import pdf
 from tests.support.service import application, served
+from tests.support.shared import own_inbox
 
 TEXT = "The heron of Kestrel Rock nests in the lantern of the tower every spring."
 KEY, OTHER = {"Authorization": "Bearer sender"}, {"Authorization": "Bearer reader"}
@@ -20,8 +21,8 @@ PDF = {"Content-Type": "application/pdf"}
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return with_inbox(tmp_path / "p")
+def project(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Project:
+    return own_inbox(tmp_path_factory, tmp_path)
 
 
 @pytest.fixture
