@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import ssl
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -21,6 +22,13 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
 
 # No test outlives a loss of power, and a build would wait for the disk some two hundred times.
 os.fsync = lambda handle: None
+
+# Every HTTP client reads all authorities of the world, 20 ms long: a file of them is read once.
+read_authorities = ssl.create_default_context
+authorities_of = cache(lambda cafile: read_authorities(cafile=cafile))
+ssl.create_default_context = lambda *given, **named: (
+    authorities_of(**named) if not given and named.keys() == {"cafile"} else read_authorities(*given, **named)
+)
 
 # Machines differ in speed: how long an example takes is no promise that a test checks.
 THOROUGH = "thorough"

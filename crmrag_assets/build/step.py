@@ -138,9 +138,14 @@ class BuildContext:
         return record
 
     @cached_property
-    def configs(self) -> dict[tuple[str, ...], str]:
-        """What `config_of` has told, which every chunk asks for."""
+    def configs(self) -> dict[str, object]:
+        """The identities of parts of the method that `config_of` has worked out, which every step and chunk asks for."""
         return {}
+
+    @cached_property
+    def method_hash(self) -> str:
+        """Identity of the whole method."""
+        return config_hash(self.method)
 
     @cached_property
     def ontology_hash(self) -> str:
@@ -289,22 +294,17 @@ def version_of(step: Step, context: BuildContext, chunk: str | None = None) -> s
 
 def config_of(context: BuildContext, *parts: str) -> str:
     """The identity of parts of the method, named as in a step."""
-    if parts in context.configs:
-        return context.configs[parts]
-    method = context.method
-    found: dict[str, object] = {}
-    for part in parts:
-        value: object = method
+    for part in set(parts) - context.configs.keys():
+        value: object = context.method
         if part == "ontology":
             value = context.ontology_hash
         elif part == "relationships":
-            value = method.relationship_sets[method.relationships]
+            value = context.method.relationship_sets[context.method.relationships]
         else:
             for name in part.split("."):
                 value = getattr(value, name)
-        found[part] = config_hash(value) if isinstance(value, BaseModel) else value
-    context.configs[parts] = config_hash(found)
-    return context.configs[parts]
+        context.configs[part] = config_hash(value) if isinstance(value, BaseModel) else value
+    return config_hash({part: context.configs[part] for part in parts})
 
 
 def current_outcome(step: Step, context: BuildContext, chunk: str | None = None) -> Outcome | None:

@@ -66,7 +66,7 @@ PACKAGES = (
 
 
 def method_inputs(context: BuildContext, chunk: str | None) -> Inputs:
-    return {"method": config_hash(context.method), "ontology": context.ontology_hash}
+    return {"method": context.method_hash, "ontology": context.ontology_hash}
 
 
 def write_method(context: BuildContext, folder: Path, chunk: str | None) -> Stats:

@@ -386,9 +386,16 @@ def _may_be_date(text: str) -> bool:
     """Cheap: a number of three or four digits, or a number beside a month or a century."""
     if re.search(r"(?<!\d)\d{3,4}(?!\d)", text):
         return True
-    folded = dates.fold(text).replace("-", " ").split()
-    dated = any(word.strip(".,") in MONTH or re.fullmatch(CENTURY, word) for word in folded)
-    return dated and any(_COUNT.search(word) for word in folded)
+    said = [_month_and_count(word) for word in text.split()]
+    return any(month for month, _ in said) and any(count for _, count in said)
+
+
+@lru_cache(maxsize=16384)
+def _month_and_count(word: str) -> tuple[bool, bool]:
+    """Whether a word has a month or a century, and whether it has a number."""
+    parts = dates.fold(word).replace("-", " ").split()
+    dated = any(part.strip(".,") in MONTH or re.fullmatch(CENTURY, part) for part in parts)
+    return dated, any(_COUNT.search(part) for part in parts)
 
 
 @lru_cache(maxsize=16384)

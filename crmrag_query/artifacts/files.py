@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ class FileEntry:
     sha256: str
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {"path": self.path, "bytes": self.bytes, "sha256": self.sha256}
 
 
 def sha256_file(path: Path) -> str:

@@ -340,15 +340,12 @@ _CONDITIONS = (Related, Dated, Texted, Among, Member, StatedIn, ReadFromPage, Ei
 
 def parts_of(plan: Plan) -> Iterator[Part | tuple[object, ...]]:
     """A plan, all that it is made of, and their tuples, in no order."""
-    waiting: list[object] = [plan]
+    waiting: list[Part | tuple[object, ...]] = [plan]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, Part):
-            waiting.extend(getattr(part, name) for name in type(part).model_fields)
-            yield part
-        elif isinstance(part, tuple):
-            waiting.extend(part)
-            yield part
+        yield part
+        inner = part if isinstance(part, tuple) else (value for _, value in part)
+        waiting.extend(one for one in inner if isinstance(one, (Part, tuple)))
 
 
 def _counted(plan: Plan) -> tuple[int, int]:

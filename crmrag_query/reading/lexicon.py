@@ -556,10 +556,12 @@ class Labels:
 
     def called(self, text: str) -> set[int]:
         """The types of a name, by node; none for none."""
+        if (known := self._known.get(self._own.stems(text))) is None:
+            return set()
         said = self._words(text)
         return {
             node
-            for words, nodes in self._known.get(self._own.stems(text), ())
+            for words, nodes in known
             if len(words) == len(said) and all(map(self._own.is_form_of, said, words))
             for node in nodes
         }

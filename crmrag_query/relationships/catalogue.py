@@ -8,7 +8,7 @@ a code: without the properties below it; `*` at the end: followed zero or more t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from crmrag_query.artifacts.release import Release
@@ -228,12 +228,15 @@ class _ClassWalk:
 
     ontology: Ontology
     categories: CategoryMap
+    _followed: dict[tuple[Classes, Step], Classes] = field(default_factory=dict)  # many paths begin alike
 
     def why_dead(self, relationship: Relationship, path: Path) -> str:
         """The first step that cannot be made, or the end that cannot be reached; "" for a live path."""
         at = self._of_category[relationship.domain]
         for number, step in enumerate(path.steps, start=1):
-            reached = self._follow(at, step)
+            if (at, step) not in self._followed:
+                self._followed[at, step] = self._follow(at, step)
+            reached = self._followed[at, step]
             if not reached:
                 first = f"no {relationship.domain.name} is one"
                 why = first if number == 1 else "the step before leads to none"

@@ -11,9 +11,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from crmrag_query.client.local import open_engine
 from tests.page.conftest import PATIENCE, watch
-from tests.support.builds import Project, build_all, with_inbox
+from tests.support.builds import Project, build_all
 from tests.support.pdf import pdf
 from tests.support.service import application, served
+from tests.support.shared import own_inbox
 
 TEXT = "The heron of Kestrel Rock nests in the lantern of the tower every spring."
 DROP = """(box, [name, content]) => {
@@ -25,8 +26,8 @@ DROP = """(box, [name, content]) => {
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return with_inbox(tmp_path / "p")
+def project(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Project:
+    return own_inbox(tmp_path_factory, tmp_path)
 
 
 @pytest.fixture

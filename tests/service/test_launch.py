@@ -168,13 +168,13 @@ def test_answers_are_kept_in_the_data_folder_and_are_there_after_a_restart(
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_an_answer_in_flight_is_finished_when_the_service_ends(
-    data: Path, tmp_path: Path, how: signal.Signals
+    data: Path, tmp_path: Path, forked: Path, how: signal.Signals
 ) -> None:
     with (
         model_server("It was built around 1100 [1].", fault="silent") as script,
         process(
             data, "--state", str(tmp_path), "--model", "openai/scripted", "--api-base", script.address,
-            OPENAI_API_KEY="none",
+            forked=forked, OPENAI_API_KEY="none",
         ) as running,
         ThreadPoolExecutor(1) as pool,
     ):  # fmt: skip

@@ -116,11 +116,11 @@ def by_mcp(host: Hosted) -> Way:
 
 
 @pytest.fixture(scope="module")
-def ways(data: Path) -> Iterator[dict[str, Way]]:
+def ways(data: Path, forked: Path) -> Iterator[dict[str, Way]]:
     """Every way to ask, by name."""
     with ExitStack() as stack:
         portal = stack.enter_context(start_blocking_portal())
-        address = stack.enter_context(process(data, "--no-history")).address
+        address = stack.enter_context(process(data, "--no-history", forked=forked)).address
 
         def opened(target: Path | str) -> AsyncClient:
             return stack.enter_context(portal.wrap_async_context_manager(AsyncClient(target)))

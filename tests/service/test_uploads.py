@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
 from crmrag_query.client.local import open_engine
-from tests.support.builds import Project, build_all, with_inbox
+from tests.support.builds import Project, build_all
 from tests.support.pdf import pdf
 from tests.support.service import application, served
+from tests.support.shared import own_inbox
 
 TEXT = "The heron of Kestrel Rock nests in the lantern of the tower every spring."
 KEY, OTHER = {"Authorization": "Bearer sender"}, {"Authorization": "Bearer reader"}
@@ -20,12 +22,31 @@ PDF = {"Content-Type": "application/pdf"}
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return with_inbox(tmp_path / "p")
+def project(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Project:
+    return own_inbox(tmp_path_factory, tmp_path)
 
 
 @pytest.fixture
 def http(project: Project) -> Iterator[httpx.Client]:
+    with taking(project) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A museum of which no test sends what is taken."""
+    return own_inbox(tmp_path_factory, tmp_path_factory.mktemp("untouched"))
+
+
+@pytest.fixture(scope="module")
+def refusing(untouched: Project) -> Iterator[httpx.Client]:
+    with taking(untouched) as client:
+        yield client
+
+
+@contextmanager
+def taking(project: Project) -> Iterator[httpx.Client]:
+    """A client of a service that takes documents from who has a key of its own."""
     app = application(
         open_engine(str(project.data)),
         keys=("reader",),
@@ -96,10 +117,15 @@ def test_the_published_address_takes_a_form(project: Project, http: httpx.Client
     ],
 )
 def test_what_may_not_be_sent_is_refused_and_nothing_is_kept(
-    project: Project, http: httpx.Client, name: str, content: bytes, headers: dict[str, str], status: int
+    untouched: Project,
+    refusing: httpx.Client,
+    name: str,
+    content: bytes,
+    headers: dict[str, str],
+    status: int,
 ) -> None:
-    assert send(http, content, name, **headers).status_code == status
-    assert inbox(project) == []
+    assert send(refusing, content, name, **headers).status_code == status
+    assert inbox(untouched) == []
 
 
 def test_an_inbox_holds_only_so_much_and_other_data_sets_take_nothing(

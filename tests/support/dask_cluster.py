@@ -14,7 +14,7 @@ from crmrag_assets.build.step import BuildContext
 from tests.conftest import ROOT
 from tests.support.service import until
 
-WORKERS = 4
+WORKERS = 3
 
 
 @dataclass

@@ -93,7 +93,7 @@ def until(condition: Callable[[], T]) -> T:
     end = time.monotonic() + PATIENCE
     while not (found := condition()):
         assert time.monotonic() < end, "it never came"
-        time.sleep(0.005)
+        time.sleep(0.02)
     return found
 
 

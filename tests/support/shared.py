@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from crmrag_query.artifacts.release import Release, open_release
 from tests.conftest import ROOT
-from tests.support.builds import build_all, make_project
+from tests.support.builds import Project, build_all, make_project, with_inbox
 
 TROODOS = ROOT / "data" / "sample" / "troodos.ttl"
 """The sample data set's triples."""
@@ -32,6 +32,11 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
             make(folder)
             whole.touch()
     return folder
+
+
+def own_inbox(factory: pytest.TempPathFactory, root: Path) -> Project:
+    """A copy, below ``root``, of a museum to which pages may be sent (``with_inbox``)."""
+    return Project(shutil.copytree(made_once(factory, "inbox", with_inbox), root / "project"))
 
 
 def shared_release(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Release:

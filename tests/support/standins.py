@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
+import signal
 import subprocess
 import sys
 import tomllib
 import urllib.request
+from contextlib import redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,14 +43,22 @@ def service(*words: str) -> int:
 
 
 def serve(*words: str) -> int:
-    with subprocess.Popen([*MAIN, *words, "--port", "0"], stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
+    reading, writing = os.pipe()
+    child = os.fork()  # where this process is a fork itself, everything is loaded
+    if not child:
+        os.dup2(writing, 2)
+        try:
+            service(*words, "--port", "0")
+        finally:
+            os._exit(1)
+    os.close(writing)
+    with os.fdopen(reading) as lines:
+        for line in lines:
             if match := re.search(r" at (http://\S+)", line):
                 with urllib.request.urlopen(f"{match[1]}/health", timeout=60) as answer:
                     well = answer.status == 200
-                process.terminate()
-                process.stderr.read()
+                os.kill(child, signal.SIGTERM)
+                lines.read()
                 return 0 if well else 1
     return 1
 
@@ -79,12 +91,14 @@ def python(*words: str) -> int:
     """A script of ours takes these options; anything else is run."""
     if not words[0].startswith("benchmarks/"):
         return subprocess.run([sys.executable, *words], check=False).returncode
-    told = subprocess.run(
-        [sys.executable, ROOT / words[0], "--help"], capture_output=True, text=True, check=False
-    )
-    unknown = [word for word in words if word.startswith("--") and word.partition("=")[0] not in told.stdout]
+    sys.argv = [words[0], "--help"]
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    with redirect_stdout(StringIO()) as told, suppress(SystemExit):
+        runpy.run_path(str(ROOT / words[0]), run_name="__main__")
+    options = told.getvalue()
+    unknown = [word for word in words if word.startswith("--") and word.partition("=")[0] not in options]
     print(f"unknown options: {unknown}" if unknown else "", file=sys.stderr)
-    return told.returncode or len(unknown)
+    return len(unknown) or int("usage" not in options.lower())
 
 
 def run(words: list[str]) -> int:

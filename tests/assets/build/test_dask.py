@@ -1,5 +1,5 @@
-"""Builds on a Dask cluster: a scheduler and four workers, each a process; the same release as one process makes, also where a
-worker is killed in the midst of it."""
+"""Builds on a Dask cluster: a scheduler and three workers, each a process; the same release as one process makes, also where
+a worker is killed in the midst of it."""
 
 from __future__ import annotations
 

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.graph_partitions.align import LOSSES, MODELS, SEED, Questions, Trained, targets, train
+from crmrag_assets.cli.partitions import LOSSES, MODELS
 from crmrag_query.config.build import AlignmentConfig
 from crmrag_query.config.loading import load_method
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph_partitions import Aligner, PartitionEdges
 from crmrag_query.retrieval.encoder import unit
 
+if TYPE_CHECKING:
+    from crmrag_assets.graph_partitions.align import Questions, Trained
+
 PARTS, DIMENSION = 30, 24
 RANDOM = np.random.default_rng(0)
 CENTROIDS = unit(RANDOM.standard_normal((PARTS, DIMENSION)))
 TURN = np.linalg.qr(RANDOM.standard_normal((DIMENSION, DIMENSION)))[0].astype(np.float32)
 """Questions stand elsewhere than what they are about: to learn is to find this turn."""
+
+
+def align() -> Any:
+    """The module, which loads PyTorch: in the process that runs these tests, and not in all that read them."""
+    return importlib.import_module("crmrag_assets.graph_partitions.align")
 
 
 def edges() -> PartitionEdges:
@@ -37,18 +46,18 @@ def questions(count: int, seed: int) -> Questions:
     first = random.integers(0, PARTS - 1, count)
     parts = [sorted({int(one), int(one) + int(random.integers(0, 2))}) for one in first]
     means = np.stack([CENTROIDS[one].mean(axis=0) for one in parts])
-    return unit(means @ TURN + 0.02 * random.standard_normal(means.shape)), targets(parts, PARTS)
+    return unit(means @ TURN + 0.02 * random.standard_normal(means.shape)), align().targets(parts, PARTS)
 
 
 def how(
     model: Literal["mlp", "gcn", "sage", "gin"], loss: Literal["infonce", "bce"], **others: Any
 ) -> AlignmentConfig:
-    given = {"model": model, "loss": loss, "steps": 1500} | others
+    given = {"model": model, "loss": loss, "steps": 300} | others
     return load_method().alignment.model_copy(update=given)
 
 
-def trained(settings: AlignmentConfig, seed: int = SEED) -> Trained:
-    return train(CENTROIDS, edges(), questions(2000, 1), questions(200, 2), settings, seed=seed)
+def trained(settings: AlignmentConfig, seed: int = 0) -> Trained:
+    return align().train(CENTROIDS, edges(), questions(2000, 1), questions(200, 2), settings, seed=seed)
 
 
 def recall(aligner: Aligner, asked: Questions) -> float:
@@ -72,8 +81,8 @@ def test_so_it_is_whatever_the_parts(parts: int, seed: int) -> None:
     centroids = unit(np.random.default_rng(seed).standard_normal((parts, 8)))
     none = np.empty(0, np.int32)
     apart = PartitionEdges(none, none, np.empty(0, np.float32), np.zeros(1, np.int64), none, none)
-    asked = centroids, targets([[one] for one in range(parts)], parts)
-    found = train(centroids, apart, asked, asked, how("mlp", "infonce", steps=1))
+    asked = centroids, align().targets([[one] for one in range(parts)], parts)
+    found = align().train(centroids, apart, asked, asked, how("mlp", "infonce", steps=1))
     assert found.first_loss == pytest.approx(math.log(parts), abs=0.05)
 
 
@@ -105,12 +114,12 @@ def test_training_stops_when_questions_that_are_held_back_gain_nothing() -> None
     random = np.random.default_rng(4)
 
     def noise(count: int) -> Questions:
-        return unit(random.standard_normal((count, DIMENSION))), targets(
+        return unit(random.standard_normal((count, DIMENSION))), align().targets(
             [[int(one)] for one in random.integers(0, PARTS, count)], PARTS
         )
 
     settings = how("mlp", "infonce", steps=2000)
-    found = train(CENTROIDS, edges(), noise(300), noise(100), settings)
+    found = align().train(CENTROIDS, edges(), noise(300), noise(100), settings)
     assert found.looks[-1].step < 2000
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,13 +43,11 @@ def _build(root: Path, sample: Path) -> None:
     (releases / "sample").symlink_to(sample)
 
 
-def command(*arguments: str, **environment: str) -> StdioServerParameters:
+def command(forked: Path, *arguments: str, **environment: str) -> StdioServerParameters:
     """`crmrag mcp` with these arguments, as hosts start it."""
-    code = "from crmrag_query.cli.main import main; main()"
+    program, *words = forking(forked, "service", "mcp", *arguments)
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    return StdioServerParameters(
-        command=sys.executable, args=["-c", code, "mcp", *arguments], env=kept | environment, cwd=ROOT
-    )
+    return StdioServerParameters(command=program, args=words, env=kept | environment, cwd=ROOT)
 
 
 class Hosted:
@@ -97,8 +94,7 @@ def hosted(transport: Any) -> Iterator[Hosted]:
 @pytest.fixture(scope="session")
 def host(data: Path, forked: Path) -> Iterator[Hosted]:
     """A client of a really started `crmrag mcp` over the data folder, whose data set is the sample."""
-    program, *words = forking(forked, "service", "mcp", str(data), "--dataset", "sample")
-    with hosted(stdio_client(StdioServerParameters(command=program, args=words, cwd=ROOT))) as opened:
+    with hosted(stdio_client(command(forked, str(data), "--dataset", "sample"))) as opened:
         yield opened
 
 

@@ -47,16 +47,15 @@ def ready(server: Hosted, query: dict[str, str]) -> bool:
     ],
 )
 def test_every_target_answers_alike(
-    target: str, data: Path, host: Hosted, request: pytest.FixtureRequest
+    target: str, data: Path, host: Hosted, forked: Path, request: pytest.FixtureRequest
 ) -> None:
     releases = data / "releases" / "sample"
     current = (releases / "current").read_text(encoding="utf-8").strip()
     if target == "service":
-        where = command(
-            request.getfixturevalue("service"), "--dataset", "sample", CRMRAG_API_KEY="open sesame"
-        )
+        address = request.getfixturevalue("service")
+        where = command(forked, address, "--dataset", "sample", CRMRAG_API_KEY="open sesame")
     else:
-        where = command(str(releases / current if target == "release" else releases))
+        where = command(forked, str(releases / current if target == "release" else releases))
     with hosted(stdio_client(where)) as other:
         assert other.text("ask", question=CHURCHES) == host.text("ask", question=CHURCHES)
         query = {"query": "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"}
@@ -67,8 +66,8 @@ def test_every_target_answers_alike(
 
 
 @pytest.mark.slow
-def test_where_there_are_several_data_sets_one_must_be_named(data: Path) -> None:
-    with hosted(stdio_client(command(str(data)))) as several:
+def test_where_there_are_several_data_sets_one_must_be_named(data: Path, forked: Path) -> None:
+    with hosted(stdio_client(command(forked, str(data)))) as several:
         assert "hostile, sample" in several.error("ask", question=CHURCHES)
         assert "23" in several.text("ask", question=CHURCHES, dataset="sample")
 
