@@ -113,7 +113,7 @@ def _check(of: str, weight: Weight, look: Callable[[BuildContext], Finding]) -> 
 
 
 CHECKS = (
-    _check("page_extractions", "warns", pages.pages_are_read),
+    _check("harvest_report", "warns", pages.pages_are_read),
     _check("harvest_report", "warns", graph.harvest_is_whole),
     _check("harvest_report", "warns", graph.few_lines_are_broken),
     _check("harvest_report", "blocks", graph.chunks_are_readable),

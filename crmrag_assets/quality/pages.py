@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from crmrag_assets.build.step import BuildContext
+from crmrag_assets.opened import page_rows
 from crmrag_assets.quality.finding import SHOWN
-from crmrag_query.documents.pages import IMAGES, READINGS, load
+from crmrag_query.documents.pages import IMAGES, READINGS
 from crmrag_query.text import amount
 from crmrag_query.verify.check import Finding, Row
 
@@ -14,9 +15,10 @@ def pages_are_read(context: BuildContext) -> Finding:
     not and why: a document may be damaged, locked or too large for its limits; pages that a model failed at are asked for by
     the next build; those without a text layer need a model that sees images, or OCR.
     """
-    images = context.folder(IMAGES)
-    documents, pages = load(images, "documents"), load(images, "pages")
-    readings = {one["page"]: one for one in load(context.folder(READINGS), "readings")}
+    if not context.store.chunks(IMAGES):
+        return Finding(True, "The data set has no pages.", {"pages": 0})
+    documents, pages = page_rows(context, IMAGES, "documents"), page_rows(context, IMAGES, "pages")
+    readings = {one["page"]: one for one in page_rows(context, READINGS, "readings")}
     rows: list[Row] = [{"what": one["name"], "why": one["refused"]} for one in documents if one["refused"]]
     refused, names = len(rows), {one["iri"]: one["name"] for one in documents}
     for page in pages:
