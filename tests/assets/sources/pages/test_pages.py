@@ -8,6 +8,7 @@ import io
 import json
 import random
 import struct
+import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ import yaml
 from dagster import AssetKey, DagsterInstance
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, PngImagePlugin
 
 from crmrag_assets.build import step
 from crmrag_assets.build.step import BuildContext, Outcome, SilentProgress, chunk_keys, chunks_of
@@ -124,6 +125,27 @@ def drawing(content: bytes, filters: bytes) -> bytes:
     ])  # fmt: skip
 
 
+def form_within_itself() -> bytes:
+    """A PDF whose page draws a form that draws itself, thrice each time."""
+    form = b"<< /XObject << /I 5 0 R >> >>"
+    draws = b"/I Do /I Do /I Do"
+    return written([
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources " + form + b" >>",
+        stream(draws),
+        b"<< /Type /XObject /Subtype /Form /BBox [0 0 500 500] /Resources %s /Length %d >>\nstream\n%s\nendstream"
+        % (form, len(draws), draws),
+    ])  # fmt: skip
+
+
+def zipped() -> PngImagePlugin.PngInfo:
+    """A comment that unpacks to 80 MB."""
+    info = PngImagePlugin.PngInfo()
+    info.add_text("a", "\0" * (80 << 20), zip=True)
+    return info
+
+
 WHOLE = pdf(TEXT, TEXT)
 LOCKED = (
     b"/Root 1 0 R /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <" + b"AB" * 32 + b"> /U <" + b"CD" * 32
@@ -148,6 +170,18 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         ),
         "1,024 MB",
     ),
+    "flood.pdf": (
+        lambda: pdf(*["\n".join(["word " * 170] * 50)] * 4, size=(5000, 842)),
+        "longer than 100,000 characters",
+    ),
+    "wide.tif": (
+        lambda: image("TIFF", (1, 39_000_000), compression="tiff_deflate"),
+        "more memory than is allowed",
+    ),
+    "text.png": (lambda: image("PNG", pnginfo=zipped()), "MAX_TEXT_CHUNK"),
+    "animated.png": (lambda: image("PNG", frames=30), "more than 20 pages"),
+    "within.pdf": (lambda: form_within_itself(), "longer than 1 seconds"),
+    "deep.pdf": (lambda: b"%PDF-1.7\n1 0 obj\n" + b"[" * 500_000 + b"\ntrailer << /Root 1 0 R >>", "cut off"),
     "slow.pdf": (
         lambda: drawing(flate(b"0 0 m 500 800 l 20 700 l 300 2 l f\n" * 100_000, 10), b"/FlateDecode"),
         "longer than 1 seconds",
@@ -159,10 +193,21 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_does_harm_is_refused_and_the_reason_is_told(tmp_path: Path, name: str) -> None:
     make, why = HOSTILE[name]
-    seconds = 1 if name == "slow.pdf" else 20
+    seconds = 1 if name in ("slow.pdf", "within.pdf") else 20
     found = rendered(tmp_path, name, make(), page_seconds=seconds, memory_megabytes=1024, most_pages=20)
     assert why in found.refused and not found.pages
     assert not [path for path in (tmp_path / "cache").glob("*") if path.name.endswith(".part")]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sampled_from(["PDF", "PNG", "JPEG", "TIFF"]), st.randoms(use_true_random=False))
+def test_damaged_documents_are_read_or_refused(form: str, chance: random.Random) -> None:
+    content = bytearray(WHOLE if form == "PDF" else image(form, frames=2 if form == "TIFF" else 1))
+    for _ in range(chance.choice((1, 3, 20))):
+        content[chance.randrange(len(content))] = chance.randrange(256)
+    with tempfile.TemporaryDirectory() as folder:
+        found = rendered(Path(folder), "damaged", bytes(content[: chance.choice((None, len(content) // 2))]))
+    assert bool(found.pages) != bool(found.refused)
 
 
 def test_a_script_in_a_document_is_not_run(tmp_path: Path) -> None:
