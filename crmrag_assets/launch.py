@@ -279,7 +279,11 @@ def _make(
 
     Raises BuildError where its run fails.
     """
-    name, chunks = opened.name, chunks_of(opened) if layer.chunked else []
+    name, chunks = opened.name, chunks_of(opened, layer.assets[0]) if layer.chunked else []
+    if layer.chunked and not chunks:  # of a data set that has no pages, or none any more
+        for artifact in layer.assets:
+            opened.store.keep_only(artifact, ())
+        return
     offer_chunks(instance, chunks)
     if _report_finished(layer, opened, instance):
         return

@@ -22,6 +22,7 @@ from crmrag_query.artifacts.files import Digests, digests_of
 from crmrag_query.communities import Communities, Summaries
 from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.documents.documents import Documents
+from crmrag_query.documents.pages import load
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Graph
 from crmrag_query.relationships.catalogue import Catalogue
@@ -147,6 +148,12 @@ def harvest_of(context: BuildContext) -> dict[str, Any]:
     context.finished("harvest_report")
     found: dict[str, Any] = json.loads((context.folder("harvest_report") / HARVEST_JSON).read_bytes())
     return found
+
+
+def page_rows(context: BuildContext, artifact: str, name: str) -> list[dict[str, Any]]:
+    """The rows of a table of ``crmrag_query.documents.pages``, of all finished chunks of an artifact of pages."""
+    folders = (context.folder(artifact, chunk) for chunk in context.store.chunks(artifact))
+    return [row for folder in folders for row in load(folder, name)]
 
 
 def prefetched(context: BuildContext) -> list[Path]:

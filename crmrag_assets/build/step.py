@@ -23,6 +23,7 @@ from crmrag_query.artifacts.files import BUCKETS, digests_of, sha256_file
 from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import Method, config_hash
 from crmrag_query.config.operations import Operations
+from crmrag_query.config.sources.pages import PagesConfig
 from crmrag_query.errors import BuildError
 from crmrag_query.graph.arrays import Bytes
 from crmrag_query.ontology.load import Vocabulary
@@ -148,6 +149,11 @@ class BuildContext:
         return config_hash(self.method)
 
     @cached_property
+    def shared(self) -> dict[str, Any]:
+        """What the chunks of one turn have in common, by name."""
+        return {}
+
+    @cached_property
     def ontology_hash(self) -> str:
         """Identity of the ontology tables."""
         hashes = "".join(f"{path.name} {sha256_file(path)}\n" for path in self.ontology_files)
@@ -166,9 +172,12 @@ class Layer:
     chunked: bool = False
 
 
-# Each layer's assets have the same partitions: Dagster refuses mixed ones in a run.
+# Each layer's assets have the same partitions: Dagster refuses mixed ones in a run. What is in chunks has no output that
+# another asset of its run could follow.
 LAYERS = (
-    Layer("discovery", ("page_images", "page_extractions", "entities")),
+    Layer("pages", ("page_images",), chunked=True),
+    Layer("readings", ("page_extractions",), chunked=True),
+    Layer("discovery", ("entities",)),
     Layer("harvest", ("prefetch",), chunked=True),
     Layer("graph", ("harvest_report", "graph", "edges", "triples_index")),
     Layer("relationships", ("fr_documents",), chunked=True),
@@ -186,6 +195,10 @@ LAYERS = (
 )  # fmt: skip
 ARTIFACTS = tuple(asset for layer in LAYERS for asset in layer.assets)
 CHUNKED = frozenset(asset for layer in LAYERS if layer.chunked for asset in layer.assets)
+PAGED = frozenset(
+    ("page_images", "page_extractions")
+)  # whose chunks are of documents, before there are entities to count
+DOCUMENTS = 16  # of pages in an average chunk: enough for all workers of a language model to have one each
 
 
 def alone(context: BuildContext) -> int:
@@ -258,13 +271,15 @@ class Outcome:
 
 def is_made(context: BuildContext, artifact: str) -> bool:
     """Whether a finished artifact is one that the data set wants; of one in chunks, any chunk tells."""
+    if artifact in PAGED:
+        return bool(context.store.chunks(artifact))
     chunk = chunks_of(context)[0] if artifact in CHUNKED else None
     return not context.finished(artifact, chunk).stats.get(UNWANTED)
 
 
 def chunks_to_make(step: Step, context: BuildContext) -> Sequence[str | None]:
     """The chunks that a step is run for; one None where it makes its artifact at once."""
-    return chunks_of(context) if step.chunked else (None,)
+    return chunks_of(context, step.artifact) if step.chunked else (None,)
 
 
 def contents(context: BuildContext, *artifacts: str) -> dict[str, str]:
@@ -342,6 +357,18 @@ def bits_of(context: BuildContext) -> int:
     return int(found["bits"])
 
 
-def chunks_of(context: BuildContext) -> list[str]:
-    """Keys of the chunks that the data set has, ascending; BuildError before discovery."""
-    return chunk_keys(bits_of(context))
+def chunks_of(context: BuildContext, artifact: str = "") -> list[str]:
+    """Keys of the chunks that the data set has, ascending; BuildError before discovery.
+
+    Those of ``PAGED`` are of its documents of pages, as they lie there now: none where it has none of these.
+    """
+    if artifact not in PAGED:
+        return chunk_keys(bits_of(context))
+    entries = [one for one in context.config.sources if isinstance(one.config, PagesConfig)]
+    count = sum(len(context.config.paths_of(one)) for one in entries)
+    return chunk_keys(chunk_bits(count, DOCUMENTS)) if count else []
+
+
+def document_buckets(chunk: str, count: int) -> range:
+    """The buckets of one of the chunks of so many documents of pages; BuildError for a chunk that there is not."""
+    return buckets_of(chunk, chunk_bits(count, DOCUMENTS))

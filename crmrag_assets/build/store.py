@@ -103,6 +103,10 @@ class Store:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
+    def chunks(self, artifact: str) -> list[str]:
+        """Keys of the finished chunks of an artifact, ascending."""
+        return sorted(path.parent.name for path in self.folder(artifact).glob(f"*/{RECORD}"))
+
     def is_current(self, artifact: str, version: str, chunk: str | None = None) -> bool:
         """True when the artifact was finished from these inputs and its files are still what was written."""
         record = self.record(artifact, chunk)

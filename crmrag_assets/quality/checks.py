@@ -9,13 +9,13 @@ from typing import Any
 
 from crmrag_assets.build.step import BuildContext, is_made
 from crmrag_assets.build.store import Published
-from crmrag_assets.opened import documents_of
+from crmrag_assets.opened import documents_of, page_rows
 from crmrag_assets.quality import graph, indexes
 from crmrag_assets.quality.finding import SHOWN, BuildCheck, made_anew
 from crmrag_assets.quality.shapes import shapes_hold
 from crmrag_query.artifacts.places import EVALUATION, PIPELINE, evaluations_folder, find_release
 from crmrag_query.documents.entity_graph import EntityGraph
-from crmrag_query.documents.pages import IMAGES, READINGS, load
+from crmrag_query.documents.pages import IMAGES, READINGS
 from crmrag_query.errors import ReleaseError
 from crmrag_query.evaluation.report import BEFORE_JSON, CONFIDENCE, interval
 from crmrag_query.graph_partitions import GraphPartitions, PartitionEdges
@@ -123,9 +123,10 @@ def pages_are_read(context: BuildContext) -> Finding:
     not and why: a document may be damaged, locked or too large for its limits; pages that a model failed at are asked for by
     the next build; those without a text layer need a model that sees images, or OCR.
     """
-    images = context.folder(IMAGES)
-    documents, pages = load(images, "documents"), load(images, "pages")
-    readings = {one["page"]: one for one in load(context.folder(READINGS), "readings")}
+    if not context.store.chunks(IMAGES):
+        return Finding(True, "The data set has no pages.", {"pages": 0})
+    documents, pages = page_rows(context, IMAGES, "documents"), page_rows(context, IMAGES, "pages")
+    readings = {one["page"]: one for one in page_rows(context, READINGS, "readings")}
     rows: list[Row] = [{"what": one["name"], "why": one["refused"]} for one in documents if one["refused"]]
     refused, names = len(rows), {one["iri"]: one["name"] for one in documents}
     for page in pages:
@@ -179,7 +180,7 @@ def contradictions(context: BuildContext) -> Iterator[str]:
 
 
 CHECKS = (
-    _check("page_extractions", "warns", pages_are_read),
+    _check("harvest_report", "warns", pages_are_read),
     _check("harvest_report", "warns", graph.harvest_is_whole),
     _check("harvest_report", "warns", graph.few_lines_are_broken),
     _check("harvest_report", "blocks", graph.chunks_are_readable),

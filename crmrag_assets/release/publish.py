@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 
 from crmrag_assets.build import store as failpoints
 from crmrag_assets.build.locks import is_locked
-from crmrag_assets.build.step import BuildContext, chunks_of
+from crmrag_assets.build.step import PAGED, BuildContext, chunks_of
 from crmrag_assets.build.store import working_folder
 from crmrag_query.artifacts.files import FileEntry, canonical_json, fsync, sha256_files, write_text
 from crmrag_query.artifacts.manifest import (
@@ -106,12 +106,18 @@ def companion_files(context: BuildContext) -> tuple[Pinned, ...]:
 def _all_files(context: BuildContext) -> list[Pinned]:
     found = []
     for artifact, place in PLACES.items():
-        for chunk in chunks_of(context) if artifact in CHUNKED else (None,):
+        for chunk in _chunks(context, artifact):
             folder = context.folder(artifact, chunk)
             for entry in context.finished(artifact, chunk).files:
                 path = "/".join(part for part in (place, chunk, entry.path) if part)
                 found.append(Pinned(folder / entry.path, FileEntry(path, entry.bytes, entry.sha256)))
     return sorted(found, key=lambda pinned: pinned.entry.path)
+
+
+def _chunks(context: BuildContext, artifact: str) -> Sequence[str | None]:
+    if artifact in PAGED:  # those that were made: a document may have come since
+        return context.store.chunks(artifact)
+    return chunks_of(context) if artifact in CHUNKED else (None,)
 
 
 def link_file(source: Path, target: Path) -> None:

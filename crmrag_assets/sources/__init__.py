@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -27,13 +27,13 @@ def source_for(
     work: Path | None = None,
     refreshed: str = "",
     turns: Mapping[str, Turns] = MappingProxyType({}),
-    made: Mapping[str, Path] = MappingProxyType({}),
+    made: Mapping[str, Sequence[Path]] = MappingProxyType({}),
 ) -> Source:
     """The source that a data set declares, or its several ones as one; ConfigError for an entry that matches no file.
 
     ``root``: where relative paths start, in place of the configuration's. Where a server is asked, ``work`` is the data
     set's working folder, ``refreshed`` the time at which it was last to be asked again ("" for never), and ``turns`` tells,
-    by server, when. ``made``: folders of the artifacts that are made before sources are read.
+    by server, when. ``made``: folders of the chunks of artifacts that are made before sources are read.
     """
     rooted = config if root is None else config.model_copy(update={"root": root})
     if work is None and rooted.asks:

@@ -4,7 +4,7 @@ another package's is its entry point ``crmrag.sources``. What ours let declare s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -26,7 +26,7 @@ class Opening:
     ``paths``: the files that it names, sorted; ``root``: the folder that their names are shown relative to; ``work``: a
     folder that keeps what helps later reading; ``refreshed``: when it was last to be asked again (ISO), "" for never;
     ``turns``: at which its server is asked; ``made``: folders of the artifacts that are made before sources are
-    read, by name.
+    read, by name, one for each chunk.
     """
 
     method: Method
@@ -35,7 +35,7 @@ class Opening:
     work: Path = Path()
     refreshed: str = ""
     turns: Turns | None = None
-    made: Mapping[str, Path] = field(default_factory=dict)
+    made: Mapping[str, Sequence[Path]] = field(default_factory=dict)
 
 
 def nothing_wrong(config: Any, opening: Opening) -> Iterator[str]:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, contents
+from crmrag_assets.build.step import (
+    BuildContext,
+    Inputs,
+    Stats,
+    Step,
+    always,
+    chunks_of,
+    contents,
+    document_buckets,
+    run_step,
+)
 from crmrag_assets.indexes.embed import VectorCache, encode_new, key_of
-from crmrag_assets.opened import encoder_of, graph_of
+from crmrag_assets.opened import encoder_of, graph_of, page_rows
 from crmrag_assets.release.publish import link_file
 from crmrag_assets.sources.pages.candidates import Pair, candidates, decided
 from crmrag_assets.sources.pages.extract import TOKENS
 from crmrag_assets.sources.pages.mapping import Readings, title_of
 from crmrag_assets.steps.indexes import cache_of
-from crmrag_query.artifacts.files import sha256_file
+from crmrag_query.artifacts.files import bucket_of, sha256_file
 from crmrag_query.config.loading import config_hash
 from crmrag_query.config.parts import ExtractionPart
 from crmrag_query.config.sources import SourceEntry
@@ -51,20 +62,31 @@ def page_sources(context: BuildContext) -> list[tuple[SourceEntry, PagesConfig]]
     return [(one, one.config) for one in context.config.sources if isinstance(one.config, PagesConfig)]
 
 
-def has_pages(context: BuildContext) -> bool:
-    return bool(page_sources(context))
-
-
 def reads_pages(context: BuildContext) -> bool:
     """Whether a language model reads any of them."""
     return any(config.model for _, config in page_sources(context))
 
 
-def _documents(context: BuildContext, entry: SourceEntry) -> Iterator[tuple[str, Path]]:
-    """Names and paths of a source's files; a name is the path below the data set's folder."""
-    root = context.config.root
-    for path in context.config.paths_of(entry):
-        yield path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name, path
+def _listed(context: BuildContext) -> list[tuple[SourceEntry, PagesConfig, dict[str, Path]]]:
+    """The sources of pages with the paths of their files by name, which is the path below the data set's folder."""
+    root, found = context.config.root, list[tuple[SourceEntry, PagesConfig, dict[str, Path]]]()
+    for entry, config in page_sources(context):
+        paths = context.config.paths_of(entry)
+        names = [
+            path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name for path in paths
+        ]
+        found.append((entry, config, dict(zip(names, paths, strict=True))))
+    return found
+
+
+def _documents(
+    context: BuildContext, chunk: str | None
+) -> Iterator[tuple[SourceEntry, PagesConfig, dict[str, Path]]]:
+    """What of `_listed` is in a chunk. A document's is that of the hash of its name: its content may change."""
+    listed = _listed(context)
+    buckets = document_buckets(chunk or "", sum(len(files) for _, _, files in listed))
+    for entry, config, files in listed:
+        yield entry, config, {name: path for name, path in files.items() if bucket_of(name) in buckets}
 
 
 def _title(path: Path) -> str:
@@ -81,9 +103,9 @@ def images_inputs(context: BuildContext, chunk: str | None) -> Inputs:
     from crmrag_assets.sources.pages.render import WRITER
 
     found = {"render": str(WRITER)}
-    for entry, config in page_sources(context):
+    for entry, config, files in _documents(context, chunk):
         limits = config.model_dump(exclude={"files", "model", "profile", "decided", "language"})
-        for name, path in _documents(context, entry):
+        for name, path in files.items():
             found[f"{entry.identity}/{name}"] = f"{sha256_file(path)} {_title(path)} {config_hash(limits)}"
     return found
 
@@ -97,13 +119,12 @@ def write_images(context: BuildContext, folder: Path, chunk: str | None) -> Stat
     from crmrag_assets.sources.pages.render import lacks_text, render_all
 
     documents, pages, refused, kept = list[dict[str, Any]](), list[dict[str, Any]](), list[str](), 0
-    for entry, config in page_sources(context):
+    for _, config, files in _documents(context, chunk):
         cache = context.data / "cache" / "pages"
-        files = list(_documents(context, entry))
-        for one in render_all(files, config, cache, min(context.threads, 8), context.progress):
+        for one in render_all(files.items(), config, cache, min(context.threads, 8), context.progress):
             iri, kept = document_iri(config.base, one.name), kept + one.kept
             documents.append({
-                "iri": iri, "name": one.name, "title": _title(dict(files)[one.name]), "sha256": one.sha256,
+                "iri": iri, "name": one.name, "title": _title(files[one.name]), "sha256": one.sha256,
                 "format": one.format, "pages": len(one.pages), "refused": one.refused,
             })  # fmt: skip
             refused += [f"{one.name}: {one.refused}"] if one.refused else []
@@ -135,12 +156,12 @@ def readings_inputs(context: BuildContext, chunk: str | None) -> Inputs:
         entry.identity: f"{config.model} {config.profile} {_prompt(part, config)}"
         for entry, config in page_sources(context)
     }
-    return {"images": context.finished(IMAGES).content, **told, "again": _again(context)}
+    return {"images": context.finished(IMAGES, chunk).content, **told, "again": _again(context, chunk)}
 
 
-def _again(context: BuildContext) -> str:
+def _again(context: BuildContext, chunk: str | None) -> str:
     """What tells a reading from the one before, where that lacked something; else what told that one from others."""
-    before = context.store.record(READINGS)
+    before = context.store.record(READINGS, chunk)
     if before is None:
         return ""
     return before.version if before.stats.get("lacking") else str(before.stats.get("again", ""))
@@ -156,6 +177,17 @@ def _prompt(part: ExtractionPart, config: PagesConfig) -> str:
     return f"{part.version}-{config_hash({'prompt': part.instructions(config.profile)})[:8]}"
 
 
+def _pool(context: BuildContext, entry: SourceEntry, name: str) -> ModelPool:
+    """Who asks a model of a source's pages: one for the chunks of a turn, whose limits are of all of them."""
+    if entry.identity not in context.shared:
+        limits = context.config.model_calls.model_dump()
+        limits["seconds"] = max(limits["seconds"], SECONDS)
+        model = LiteLLM(name, os.environ.get("CRMRAG_API_BASE"), timeout=limits["seconds"])
+        context.shared[entry.identity] = ModelPool(model, context.data / "cache" / "readings", **limits)
+    pool: ModelPool = context.shared[entry.identity]
+    return pool
+
+
 def write_readings(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """What a language model read from each page: entities and relationships of the types of a profile, one call a page.
 
@@ -163,22 +195,22 @@ def write_readings(context: BuildContext, folder: Path, chunk: str | None) -> St
     a row end their document. What failed, or was left by the ceiling of `model_calls`, is asked for by the next build.
     Without a `model` nothing is asked.
     """
-    part, images = context.method.extraction, context.folder(IMAGES)
+    part, images = context.method.extraction, context.folder(IMAGES, chunk)
     every, rows, counts = load(images, "pages"), list[dict[str, Any]](), dict[str, Any]()
     statements = list[dict[str, str]]()
     documents = {one["iri"]: one for one in load(images, "documents")}
-    for entry, config in page_sources(context):
-        own = [document_iri(config.base, name) for name, _ in _documents(context, entry)]
-        by_document = {iri: [page for page in every if page["document"] == iri] for iri in own}
+    for entry, config, files in _documents(context, chunk):
+        own = [document_iri(config.base, name) for name in files]
+        by_document = {
+            iri: [page for page in every if page["document"] == iri] for iri in own if iri in documents
+        }
         prompt = _prompt(part, config)
         if not config.model:
             continue
         from crmrag_assets.sources.pages.extract import Extractor
 
-        limits = context.config.model_calls.model_dump()
-        limits["seconds"] = max(limits["seconds"], SECONDS)
-        model = LiteLLM(config.model, os.environ.get("CRMRAG_API_BASE"), timeout=limits["seconds"])
-        pool = ModelPool(model, context.data / "cache" / "readings", **limits)
+        pool = _pool(context, entry, config.model)
+        before = pool.told()
         paths = [
             [images / page["image"] if page["image"] else None for page in pages]
             for pages in by_document.values()
@@ -200,10 +232,14 @@ def write_readings(context: BuildContext, folder: Path, chunk: str | None) -> St
             for (s, p, o), where in stated.items():
                 statements += [{"s": s.value, "p": p.value, "o": o.value, "page": page} for page in where]
         for name, value in pool.told().items():
-            counts[name] = value if isinstance(value, str) else counts.get(name, 0) + value
+            since = before.get(name, 0)
+            told_now = isinstance(value, str) or isinstance(since, str)
+            counts[name] = value if told_now else counts.get(name, 0) + value - since
     save(folder, "readings", rows)
     save(folder, "statements", statements)
     lacking = [row for row in rows if row["status"] != "read"]
+    if not lacking:
+        counts.pop("why", None)  # of another chunk
     return {
         "read": len(rows) - len(lacking),
         "lacking": len(lacking),
@@ -211,7 +247,7 @@ def write_readings(context: BuildContext, folder: Path, chunk: str | None) -> St
         "relationships": sum(len(row["relationships"]) for row in rows),
         "dropped": sum(row["dropped"] for row in rows),
         "samples": {"lacking": [{"page": one["page"], "why": one["error"]} for one in lacking[:NAMED]]},
-        "again": _again(context),
+        "again": _again(context, chunk),
         **counts,
     }
 
@@ -221,11 +257,11 @@ def readings_foreseen(context: BuildContext) -> Iterator[str]:
     are not asked for again."""
     if not reads_pages(context):
         return
-    pages = load(context.folder(IMAGES), "pages")
-    for entry, config in page_sources(context):
+    pages = page_rows(context, IMAGES, "pages")
+    for _, config, files in _listed(context):
         if not config.model:
             continue
-        own = {document_iri(config.base, name) for name, _ in _documents(context, entry)}
+        own = {document_iri(config.base, name) for name in files}
         count = sum(page["document"] in own and bool(page["image"]) for page in pages)
         model = LiteLLM(config.model)
         sent = IMAGE_TOKENS + tokens(context.method.extraction.instructions(config.profile))
@@ -236,12 +272,12 @@ def readings_foreseen(context: BuildContext) -> Iterator[str]:
 
 def page_counts(context: BuildContext, graph: Graph) -> dict[str, int]:
     """Pages, and things that a machine read from them, for the manifest; nothing where there are none."""
-    if not has_pages(context):
+    chunks = context.store.chunks(IMAGES)
+    if not chunks:
         return {}
     first, end = graph.beginning(READ_THING)
-    return {"pages": int(context.finished(IMAGES).stats["pages"])} | (
-        {"read": end - first} if end > first else {}
-    )
+    pages = sum(context.finished(IMAGES, chunk).stats["pages"] for chunk in chunks)
+    return {"pages": pages} | ({"read": end - first} if end > first else {})
 
 
 def candidates_inputs(context: BuildContext, chunk: str | None) -> Inputs:
@@ -250,7 +286,8 @@ def candidates_inputs(context: BuildContext, chunk: str | None) -> Inputs:
         for entry, config in page_sources(context)
     }
     encoder = encoder_of(context).key if _encodes(context) else ""
-    return contents(context, "graph", READINGS) | said | {"encoder": encoder}
+    read = {chunk: context.finished(READINGS, chunk).content for chunk in context.store.chunks(READINGS)}
+    return contents(context, "graph") | read | said | {"encoder": encoder}
 
 
 def _encodes(context: BuildContext) -> bool:
@@ -278,10 +315,10 @@ def write_candidates(context: BuildContext, folder: Path, chunk: str | None) -> 
     are the same or nearly so, or nearest to each other by the data set's encoder. They are never merged: a person accepts or
     refuses them (`crmrag pages`), for the next build.
     """
-    documents = {page["iri"]: page["document"] for page in load(context.folder(IMAGES), "pages")}
+    documents = {page["iri"]: page["document"] for page in page_rows(context, IMAGES, "pages")}
     read = {
         thing: documents[one["page"]]
-        for one in load(context.folder(READINGS), "statements")
+        for one in page_rows(context, READINGS, "statements")
         for thing in (one["s"], one["o"])
         if thing.startswith(READ_THING)
     }
@@ -292,9 +329,31 @@ def write_candidates(context: BuildContext, folder: Path, chunk: str | None) -> 
     return {"candidates": len(found), "settled": len(settled)}
 
 
-PAGE_IMAGES = Step(IMAGES, 1, write_images, inputs=images_inputs, wanted=has_pages)
+def make_images(context: BuildContext) -> None:
+    """Make the images of all chunks, one after the other."""
+    _make(PAGE_IMAGES, context)
+
+
+def make_readings(context: BuildContext) -> None:
+    """Make the readings of all chunks, one after the other."""
+    _make(PAGE_EXTRACTIONS, context)
+
+
+def _make(step: Step, context: BuildContext) -> None:
+    chunks, turn = chunks_of(context, step.artifact), replace(context)
+    context.store.keep_only(step.artifact, chunks)
+    for chunk in chunks:
+        run_step(step, turn, chunk)
+
+
+def all_together(context: BuildContext) -> int:
+    """Of chunks that are made one after the other in one process, as what a model is asked is bounded for all of them."""
+    return len(chunks_of(context, READINGS))
+
+
+PAGE_IMAGES = Step(IMAGES, 1, write_images, inputs=images_inputs, chunked=True, apart=always)
 PAGE_EXTRACTIONS = Step(
-    READINGS, 1, write_readings, needs=(IMAGES,), inputs=readings_inputs, wanted=has_pages
+    READINGS, 1, write_readings, needs=(IMAGES,), inputs=readings_inputs, chunked=True, together=all_together
 )
 PAGE_CANDIDATES = Step(
     CANDIDATES, 2, write_candidates, needs=("graph", READINGS), inputs=candidates_inputs, wanted=reads_pages

@@ -47,8 +47,7 @@ from crmrag_assets.harvest.source import (
 from crmrag_assets.harvest.triples import IRI, distinct_sorted
 from crmrag_assets.release.report import harvest_markdown
 from crmrag_assets.sources import source_for
-from crmrag_assets.steps.pages import PAGE_IMAGES, has_pages
-from crmrag_assets.steps.pages import STEPS as PAGE_STEPS
+from crmrag_assets.steps.pages import make_images, make_readings
 from crmrag_query.artifacts.files import bucket_of, canonical_json, sha256_file
 from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import Method, config_hash
@@ -262,9 +261,8 @@ def source_of(context: BuildContext) -> Source:
         refreshed=context.refreshed,
         turns=server_turns(context),
         made={
-            name: base.folder(name)
+            name: [base.folder(name, chunk) for chunk in base.store.chunks(name)]
             for name in (IMAGES, READINGS)
-            if has_pages(context) and base.store.record(name) is not None
         },
     )
     if context.sample is None:
@@ -273,8 +271,8 @@ def source_of(context: BuildContext) -> Source:
 
 
 def entities_inputs(context: BuildContext, chunk: str | None) -> Inputs:
-    if has_pages(context) and context.sample is None:
-        run_step(PAGE_IMAGES, context)
+    if context.sample is None:  # also where the entities alone are asked for
+        make_images(context)
     return _inputs(context, source_of(context).fingerprint())
 
 
@@ -304,8 +302,9 @@ def write_entities(context: BuildContext, folder: Path, chunk: str | None) -> St
     if context.sample is not None:
         base = base_of(context)
         with dataset_lock(base.store.root, base.name):
-            for step in (*PAGE_STEPS, ENTITIES):
-                run_step(step, base)
+            make_images(base)
+            make_readings(base)
+            run_step(ENTITIES, base)
     with asking_servers(context):
         found = source_of(context).discover(folder, context.progress)
     found.save(folder)
@@ -363,12 +362,15 @@ def described(config: DatasetConfig) -> dict[str, Any]:
 
 
 def harvest_inputs(context: BuildContext, chunk: str | None) -> Inputs:
-    """Versions and contents: a discovery or a chunk that was made from something else, or came out otherwise."""
+    """Versions and contents: a discovery or a chunk that was made from something else, or came out otherwise. Of readings the
+    version alone: one that lacks something is another each time, and told of each time."""
     discovered = sha256_file(context.folder("entities") / DISCOVERY)
     found = {"entities": f"{context.finished('entities').version} {discovered}"}
     for key in chunks_of(context):
         record = context.finished("prefetch", key)
         found[f"prefetch/{key}"] = f"{record.version} {record.content}"
+    for key in context.store.chunks(READINGS):
+        found[f"{READINGS}/{key}"] = context.finished(READINGS, key).version
     return found | {"title": context.config.title, "source": config_hash(described(context.config))}
 
 
@@ -404,6 +406,6 @@ def write_harvest_report(context: BuildContext, folder: Path, chunk: str | None)
 
 
 HARVEST_REPORT = Step(
-    "harvest_report", 1, write_harvest_report, needs=("entities", "prefetch"), inputs=harvest_inputs
+    "harvest_report", 1, write_harvest_report, needs=(READINGS, "entities", "prefetch"), inputs=harvest_inputs
 )
 STEPS = (ENTITIES, PREFETCH, HARVEST_REPORT)

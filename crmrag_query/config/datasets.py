@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import yaml
-from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from crmrag_query.config.build import Rebuild, Suspects
 from crmrag_query.config.reading import (
@@ -53,6 +60,10 @@ _ENDPOINT = re.compile(r"(sources\[\d+\]\.)?endpoint(\.|$)")
 _OPEN = re.compile(r"(sources\[\d+\]\.)?endpoint\.(graphs|default_graphs(\[\d+\])?|contact|requests\..+)")
 
 
+# Source of their prefixes: the cards of these models. Those that follow instructions want others.
+_E5 = re.compile(r"(.*[/\\])?(multilingual-)?e5-(small|base|large)(-v2)?")
+
+
 class EmbeddingConfig(Record):
     """The model that embeds documents and questions.
 
@@ -60,7 +71,7 @@ class EmbeddingConfig(Record):
     `api_base`: address of an embedding API that is not at its provider's own, for litellm. `window_tokens`: of a text that is
     embedded whole, longer ones as windows with the header repeated. `batch`: texts in one request to an API. `precision`: how
     a local model counts on a CPU: `float32`, or `int8`, which takes less time and blurs vectors a little. With another all
-    vectors are made anew.
+    vectors are made anew. Models of the family E5, as intfloat/multilingual-e5-small, have their prefixes by their name.
     """
 
     model: str = "all-MiniLM-L6-v2"
@@ -72,6 +83,13 @@ class EmbeddingConfig(Record):
     precision: Literal["float32", "int8"] = "float32"
     query_prefix: str = ""
     document_prefix: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _prefixed(cls, given: Any) -> Any:
+        if isinstance(given, dict) and _E5.fullmatch(str(given.get("model", ""))):
+            return {"query_prefix": "query: ", "document_prefix": "passage: "} | given
+        return given
 
 
 class Ceiling(Record):

@@ -24,7 +24,7 @@ IMAGES: Final = "page_images"
 READINGS: Final = "page_extractions"
 CANDIDATES: Final = "page_candidates"
 FOLDER: Final = "pages"
-"""Of the images, in a release."""
+"""Of the images, in a release: one folder for each chunk of documents, as of the readings."""
 READ: Final = "urn:crmrag:read:"
 """Begins the IRI of everything that a machine read from a page: things, and the named graphs of documents."""
 READ_GRAPH: Final = f"{READ}graph:"
@@ -110,6 +110,11 @@ def load(folder: Path, name: str) -> list[dict[str, Any]]:
     return rows
 
 
+def parts(folder: Path, name: str) -> list[Path]:
+    """The folders that hold a table of an artifact in a release: its chunks; of a release from before it had any, its own."""
+    return sorted(path.parent for form in ("", "*/") for path in folder.glob(f"{form}{name}.arrow"))
+
+
 def document_iri(base: str, name: str) -> str:
     """The IRI of a document by its name, the path below the data set's folder."""
     return base + quote(name)
@@ -150,7 +155,8 @@ class Pages:
     """Pages by their IRIs; none in a release without any."""
 
     by_iri: Mapping[str, Page] = field(default_factory=dict)
-    folder: Path | None = None
+    release: Path | None = None
+    """The folder of the release, None where it has none."""
     documents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Rows of the table of documents, by the first 32 digits of their SHA-256."""
 
@@ -158,7 +164,7 @@ class Pages:
     def from_release(cls, release: Release) -> Pages:
         if not release.manifest.has(IMAGES):
             return cls()
-        folder = release.folder / FOLDER
+        folders = parts(release.folder / FOLDER, "pages")
         pages = {
             one["iri"]: Page(
                 one["iri"],
@@ -167,27 +173,28 @@ class Pages:
                 folder / one["image"] if one["image"] else None,
                 one["text"],
             )
+            for folder in folders
             for one in load(folder, "pages")
         }
-        read = release.folder / READINGS
-        documents = {one["sha256"][:32]: one for one in load(folder, "documents")}
-        return cls(pages, read if release.manifest.has(READINGS) else None, documents)
+        documents = {one["sha256"][:32]: one for folder in folders for one in load(folder, "documents")}
+        return cls(pages, release.folder, documents)
 
     @cached_property
     def statements(self) -> Mapping[tuple[str, str, str], tuple[str, ...]]:
         """The pages that each triple was read from."""
         found = dict[tuple[str, str, str], tuple[str, ...]]()
-        for one in load(self.folder, "statements") if self.folder is not None else ():
-            key = (one["s"], one["p"], one["o"])
-            found[key] = (*found.get(key, ()), one["page"])
+        for folder in parts(self.release / READINGS, "statements") if self.release is not None else ():
+            for one in load(folder, "statements"):
+                key = (one["s"], one["p"], one["o"])
+                found[key] = (*found.get(key, ()), one["page"])
         return found
 
     @cached_property
     def candidates(self) -> Sequence[tuple[str, str, float]]:
         """Pairs of things that may be the same, by IRI, the first read from a page, each with a score 0..1; best first."""
-        if self.folder is None or not (self.folder.parent / CANDIDATES).is_dir():
+        if self.release is None or not (self.release / CANDIDATES).is_dir():
             return ()
-        rows = load(self.folder.parent / CANDIDATES, "candidates")
+        rows = load(self.release / CANDIDATES, "candidates")
         return [(one["a"], one["b"], round(one["score"], 3)) for one in rows]
 
     @cached_property

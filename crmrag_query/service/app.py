@@ -64,7 +64,7 @@ from crmrag_query.service.responses import (
     written,
 )
 from crmrag_query.service.tools import MCP, mcp_server
-from crmrag_query.service.uploads import LOOK_SECONDS, UPLOADS, Refused, Sent, Uploads, part_of
+from crmrag_query.service.uploads import LOOK_SECONDS, LOOKED, UPLOADS, Refused, Sent, Uploads, part_of
 from crmrag_query.version import __version__
 
 
@@ -177,6 +177,7 @@ class Api:
         self._answering, self._access, self._with_mcp = answering, access, with_mcp
         self._desk, self._read = answering.desk, answering.workers.read
         self._uploads = Uploads(Path(self._desk.engine.releases.target), self._desk.config.uploads)
+        self._taking = asyncio.Semaphore(LOOKED)
 
     def endpoint(self, route: Route[Any, Any]) -> Endpoint:
         """The endpoint of a route."""
@@ -245,7 +246,8 @@ class Api:
             return self._uploads.take(dataset, name, content)
 
         try:
-            found = result(await self._read(taken))
+            async with self._taking:  # who waits takes no thread that answers
+                found = result(await self._read(taken))
         except Refused as refused:
             return problem(refused.problem)
         found.status_code = 202

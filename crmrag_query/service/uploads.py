@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from dataclasses import dataclass, field
-from email.parser import BytesParser
-from email.policy import HTTP
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import unquote
 
 from crmrag_query.artifacts.files import write_text
 from crmrag_query.artifacts.release import Release
@@ -29,6 +29,7 @@ INBOX, NAMES = "inbox", "names"
 ID = 32  # hexadecimal digits of a document's SHA-256 that name it
 NAME_CHARACTERS = 200
 LOOK_SECONDS = 1.0  # between looks at the release
+LOOKED = 2  # documents that are taken at once: each may be looked at by a process, of some memory
 GROUP = "crmrag.documents"
 State = Literal["waiting", "there", "refused"]
 
@@ -161,13 +162,24 @@ def _entry(name: str) -> Any:
     return None if found is None else found.load()
 
 
+PARTS, HEAD_BYTES = 100, 8192  # of a form that are looked at, and of a part's headers
+_BOUNDARY = re.compile(r'boundary="?([^";,\s]{1,70})')
+_FILE = re.compile(
+    r'^content-disposition:[^\r\n]*?;[ \t]*filename(\*?)[ \t]*=[ \t]*(?:"([^"\r\n]*)"|([^;\r\n]*))',
+    re.I | re.M,
+)
+
+
 def part_of(kind: str, body: bytes) -> tuple[str, bytes]:
-    """Name and content of the first file of a multipart/form-data body (RFC 7578); Refused where there is none."""
-    message = BytesParser(policy=HTTP).parsebytes(
-        b"Content-Type: " + kind.encode("latin-1") + b"\r\n\r\n" + body
-    )
-    for part in message.iter_parts() if message.is_multipart() else ():
-        name, content = part.get_filename(), part.get_payload(decode=True)
-        if name and isinstance(content, bytes):
-            return name, content
+    """Name and content of the first file of a multipart/form-data body (RFC 7578); Refused where there is none.
+
+    Cut at its boundary and no further: the parser of Python's e-mail follows forms within forms until its stack ends.
+    """
+    boundary = _BOUNDARY.search(kind)
+    delimiter = b"\r\n--" + boundary[1].encode("latin-1") if boundary else b""
+    for part in (b"\r\n" + body).split(delimiter, PARTS)[1:-1] if boundary else ():
+        head, _, content = part.partition(b"\r\n\r\n")
+        found = _FILE.search(head[:HEAD_BYTES].decode("utf-8", "replace"))
+        if found and (name := found[2] or found[3]):
+            return (unquote(name.rpartition("'")[2]) if found[1] else name.replace("%22", '"')), content
     raise Refused(400, "No file", "The form holds no file.", "Send one, as a field with a filename.")

@@ -83,3 +83,24 @@ def test_what_is_refused_says_why_and_nothing_is_listed(page: Page) -> None:
         "It is no PDF, PNG, JPEG or TIFF, whatever it is called."
     )
     expect(page.locator(".uploads li")).to_have_count(0)
+
+
+def test_names_and_texts_of_documents_are_shown_and_run_nothing(project: Project, page: Page) -> None:
+    title = "<img src=x onerror=\"window.harmed='name'\"> {{7*7}}"
+    text = (
+        "The heron of Kestrel Rock nests in the lantern <script>window.harmed='text'</script> every spring."
+    )
+    drop(page, f"{title}.pdf", pdf(text))
+    use_key(page, "sender")
+    expect(page.locator(".uploads li")).to_contain_text(title)
+    build_all(project.context())
+    expect(page.locator(".uploads li")).to_contain_text("can be asked")
+    page.goto("/?dataset=churches")
+    page.get_by_role("combobox", name="How to search").select_option(label="By words")
+    page.get_by_role("combobox", name="Your question").fill("Where does the heron nest?")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    card = page.locator(".source", has_text=f"{title}, p. 1").first
+    expect(card).to_contain_text("<script>window.harmed='text'</script>")
+    card.get_by_role("button", name=f"{title}, p. 1").click()
+    expect(card.get_by_role("img", name=f"Image of {title}, p. 1")).to_be_visible()
+    assert page.evaluate("window.harmed") is None

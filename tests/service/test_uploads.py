@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import socket
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
 from crmrag_query.client.local import open_engine
+from crmrag_query.service.uploads import LOOKED
 from tests.support.builds import Project, build_all
 from tests.support.pdf import pdf
-from tests.support.service import application, served
+from tests.support.service import application, served, until
 from tests.support.shared import own_inbox
 
 TEXT = "The heron of Kestrel Rock nests in the lantern of the tower every spring."
@@ -100,6 +106,10 @@ def test_the_published_address_takes_a_form(project: Project, http: httpx.Client
     again = http.post("/documents/upload", files=file, headers=KEY)
     assert again.json()["id"] == sent.json()["id"] and len(inbox(project)) == 1, "the same is kept once"
     assert http.post("/documents/upload", data={"a": "b"}, headers=KEY).status_code in (400, 415)
+    other = {"note": (None, "first"), "file": ('Žák "one".pdf', pdf(f"{TEXT} Again."), "application/pdf")}
+    told = http.post("/documents/upload", files=other, headers=KEY).json()
+    assert told["name"] == 'Žák "one".pdf'
+    assert told["id"] == hashlib.sha256(pdf(f"{TEXT} Again.")).hexdigest()[:32], "no byte is lost"
 
 
 @pytest.mark.parametrize(
@@ -126,6 +136,115 @@ def test_what_may_not_be_sent_is_refused_and_nothing_is_kept(
 ) -> None:
     assert send(refusing, content, name, **headers).status_code == status
     assert inbox(untouched) == []
+
+
+FORM = "multipart/form-data; boundary=b"
+
+
+def form(head: str, content: bytes = b"", end: str = "\r\n--b--\r\n") -> bytes:
+    return f"--b\r\n{head}\r\n\r\n".encode() + content + end.encode()
+
+
+def nested(depth: int) -> bytes:
+    """Forms within forms."""
+    return b"".join(
+        f"--b{'b' * (n % 60)}{n}\r\nContent-Type: multipart/mixed; boundary=b{'b' * ((n + 1) % 60)}{n + 1}\r\n\r\n".encode()
+        for n in range(depth)
+    )
+
+
+DISPOSITION = "Content-Disposition: form-data; name=file; filename"
+FORMS: dict[str, tuple[str, bytes, int]] = {
+    "a path": (FORM, form(f'{DISPOSITION}="../../x.pdf"', pdf(TEXT)), 400),
+    "an encoded path": (FORM, form(f"{DISPOSITION}*=utf-8''..%2F..%2Fx.pdf", pdf(TEXT)), 400),
+    "a hidden name": (FORM, form(f"{DISPOSITION}*=utf-8''%E2%80%AE%E2%80%8B%00", pdf(TEXT)), 400),
+    "a form without an end": (FORM, form(f'{DISPOSITION}="x.pdf"', pdf(TEXT)[:300], ""), 400),
+    "no boundary": ("multipart/form-data", form(f'{DISPOSITION}="x.pdf"', pdf(TEXT)), 400),
+    "another charset": (f"{FORM}; charset=none", form(f'{DISPOSITION}="x.exe"', b"MZ\x90\0"), 415),
+    "forms in forms": ("multipart/form-data; boundary=b0", nested(5000), 400),
+    "many parts": (FORM, b"--b\r\n\r\n\r\n" * 60_000, 400),
+    "many headers": (FORM, form("\r\n".join(f"X-{n}: y" for n in range(50_000))), 400),
+    "an encoding": (
+        FORM,
+        form(f'{DISPOSITION}="x.pdf"\r\nContent-Transfer-Encoding: base64', b"!!" * 999),
+        415,
+    ),
+}
+
+
+@pytest.mark.parametrize("which", FORMS)
+def test_a_form_that_is_made_to_do_harm_is_refused(project: Project, http: httpx.Client, which: str) -> None:
+    kind, body, status = FORMS[which]
+    began = time.monotonic()
+    sent = http.post("/documents/upload", content=body, headers={**KEY, "Content-Type": kind})
+    assert sent.status_code == status and inbox(project) == []
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("address", ["/documents/upload", "/api/v1/documents?dataset=churches&name=x.pdf"])
+def test_a_document_without_an_announced_length_is_cut_off(
+    project: Project, http: httpx.Client, address: str
+) -> None:
+    taken = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal taken
+        yield b"%PDF-1.7"
+        while taken < 500:  # MiB
+            taken += 1
+            yield bytes(1 << 20)
+
+    with suppress(httpx.WriteError):  # the connection may be closed before all is sent
+        assert http.post(address, content=pieces(), headers={**KEY, **PDF}).status_code == 413
+    assert taken < 200 and inbox(project) == []
+
+
+def test_a_document_that_drips_is_not_waited_for(project: Project) -> None:
+    app = application(
+        open_engine(str(project.data)),
+        uploading=("sender",),
+        uploads={"datasets": ("churches",)},
+        bounds={"body_seconds": 1},
+    )
+    with served(app) as address:
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=30) as connection:
+            connection.sendall(
+                f"POST /documents/upload HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer sender\r\n"
+                "Content-Type: application/pdf\r\nContent-Length: 100000\r\n\r\n%PDF-1.7".encode()
+            )
+            assert b" 408 " in connection.recv(200)
+    assert inbox(project) == []
+
+
+def test_a_name_that_deceives_is_told_plainly(http: httpx.Client) -> None:
+    told = send(http, pdf(TEXT), "heron\u202efdp.exe\u200b <img src=q onerror=alert(1)>\n.pdf").json()
+    assert told["name"] == "heronfdp.exe <img src=q onerror=alert(1)> .pdf"
+
+
+def test_few_documents_are_looked_at_at_once_and_questions_are_answered_meanwhile(
+    http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside, most, go = 0, 0, threading.Event()
+
+    def look(path: Path, pages: int) -> str:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        go.wait(30)
+        inside -= 1
+        return "it is of no use"
+
+    monkeypatch.setattr(
+        "crmrag_query.service.uploads._entry", lambda name: look if name == "inspect" else None
+    )
+    with ThreadPoolExecutor(12) as threads:
+        sent = [threads.submit(send, http, pdf(f"{TEXT} {n}")) for n in range(12)]
+        until(lambda: inside > 0)
+        assert http.get("/api/v1/datasets", headers=OTHER).status_code == 200
+        go.set()
+        assert {one.result().status_code for one in sent} == {400}
+    assert most <= LOOKED
 
 
 def test_an_inbox_holds_only_so_much_and_other_data_sets_take_nothing(

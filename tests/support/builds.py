@@ -98,10 +98,11 @@ def build_all(context: BuildContext) -> list[Outcome]:
             step = STEPS[artifact]
             chunks: list[str | None] = [None]
             if step.chunked:
-                context.store.keep_only(artifact, chunks_of(context))
-                chunks = [*chunks_of(context)]
+                chunks = [*chunks_of(context, artifact)]
+                context.store.keep_only(artifact, filter(None, chunks))
+            turn = replace(context)
             for chunk in chunks:
-                outcomes.append(run_step(step, context, chunk))
+                outcomes.append(run_step(step, turn, chunk))
     return outcomes
 
 

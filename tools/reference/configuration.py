@@ -114,7 +114,7 @@ OF_A_DATASET = {
     "embedding.dimension": "of its vectors, where an API takes one",
     "embedding.window_tokens": "tokens of one window; longer documents are embedded as windows with the header repeated",
     "embedding.batch": "texts in one request to an API",
-    "embedding.query_prefix": "what the model wants before a question",
+    "embedding.query_prefix": "what the model wants before a question; `query: ` for models of the family E5, by their name",
     "embedding.document_prefix": "… and before a document",
     "image_pattern": "a regular expression: more addresses that are images",
     "licence": "of the data; stands on sources and exports",

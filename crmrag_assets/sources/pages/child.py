@@ -23,6 +23,7 @@ DPI = 150
 LONGEST = 2480  # pixels of the longer side of an image that does not say how large its page is: A3 at 150 dpi
 PIXELS = 40_000_000  # of a page: more than A0 at 150 dpi
 CHARACTERS = 50_000  # of a page's text
+ON_AVERAGE = 5_000  # of the text of as many pages as a document may have: a full page of small print
 IMAGES = 2 << 30  # bytes of a document's images
 
 
@@ -97,7 +98,7 @@ def main() -> None:
     _confine(setup["memory_megabytes"] << 20)
     try:
         kind = setup["format"]
-        written = count = 0
+        written = count = characters = 0
         _alarm(seconds)
         for image, text, error in (pdf_pages if kind == "PDF" else image_pages)(path, setup["most_pages"]):
             count += 1
@@ -107,6 +108,9 @@ def main() -> None:
                 image.save(target, "PNG")
                 told |= {"width": image.width, "height": image.height}
                 written += target.stat().st_size
+            characters += len(text)
+            if characters > setup["most_pages"] * ON_AVERAGE:
+                raise Refused(f"its text is longer than {setup['most_pages'] * ON_AVERAGE:,} characters")
             if written > IMAGES:
                 raise Refused(f"the images of its pages take more than {IMAGES >> 30} GiB")
             _say(told)

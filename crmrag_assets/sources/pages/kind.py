@@ -35,34 +35,36 @@ DROPPED = "entities and relationships that a model gave of an unknown type, with
 
 @dataclass(frozen=True, kw_only=True)
 class PageFiles(SpooledFiles):
-    """Documents of pages; ``images``, ``readings``: folders of the finished artifacts, None for one that is not there."""
+    """Documents of pages; ``images``, ``readings``: folders of the finished chunks of these artifacts."""
 
     config: PagesConfig
-    images: Path | None = None
-    readings: Path | None = None
+    images: Sequence[Path] = ()
+    readings: Sequence[Path] = ()
 
     def format_of(self, path: Path) -> str:
         return "pages"
 
     def settings(self) -> str:
         told = self.config.model_dump_json(exclude={"files"})
-        tables = [folder / f"{name}.arrow" for folder, name in self._tables]
+        tables = [folder / f"{name}.arrow" for name, folders in self._tables.items() for folder in folders]
         profile = self.method.extraction.profiles.get(self.config.profile)
         mapped = profile.model_dump_json() if profile and self.config.model else ""
         said = sorted(decided(self.root / self.config.decided).items())
         return f"{WRITER} {told} {mapped} {[sha256_file(table) for table in tables]} {said}"
 
     @property
-    def _tables(self) -> list[tuple[Path, str]]:
-        wanted = ((self.images, "documents"), (self.images, "pages"), (self.readings, "readings"))
-        return [(folder, name) for folder, name in wanted if folder is not None]
+    def _tables(self) -> dict[str, Sequence[Path]]:
+        return {"documents": self.images, "pages": self.images, "readings": self.readings}
 
     @cached_property
     def _rows(self) -> dict[str, list[dict[str, Any]]]:
-        return {name: load(folder, name) for folder, name in self._tables}
+        return {
+            name: [row for folder in folders for row in load(folder, name)]
+            for name, folders in self._tables.items()
+        }
 
     def statements(self, path: Path, tally: Tally) -> Iterator[tuple[int, Iterable[ox.Quad]]]:
-        if self.images is None:
+        if not self.images:
             raise SourceError(f"The pages of {path} have not been read yet.", "Build the data set.")
         iri = document_iri(self.config.base, self.shown(path))
         document = next((one for one in self._rows["documents"] if one["iri"] == iri), None)
@@ -87,7 +89,7 @@ class PageFiles(SpooledFiles):
 
     def _readings(self, document: dict[str, Any], pages: Sequence[dict[str, Any]]) -> Readings:
         own = {page["iri"] for page in pages}
-        rows = [one for one in self._rows.get("readings", ()) if one["page"] in own]
+        rows = [one for one in self._rows["readings"] if one["page"] in own]
         profile = self.method.extraction.profiles[self.config.profile]
         return Readings(document["iri"], document, rows, profile, self.config.language)
 
@@ -128,7 +130,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def open_pages(config: PagesConfig, opening: Opening) -> PageFiles:
-    images, readings = (opening.made.get(name) for name in (IMAGES, READINGS))
+    images, readings = (opening.made.get(name, ()) for name in (IMAGES, READINGS))
     return PageFiles(
         opening.paths, opening.method, opening.root, config=config, images=images, readings=readings
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
 
 from crmrag_assets.build import workers
-from crmrag_assets.build.step import LAYERS, BuildContext, Layer, Outcome, always, version_of
+from crmrag_assets.build.step import LAYERS, PAGED, BuildContext, Layer, Outcome, always, version_of
 from crmrag_assets.steps import registry as ahead
 from crmrag_assets.steps.registry import STEPS, made_ahead, run_or_await
 from crmrag_query.errors import BuildError
@@ -136,7 +137,8 @@ def test_a_step_names_every_artifact_that_it_reads(
 
     monkeypatch.setattr(BuildContext, "finished", listen)
     step, context = STEPS[artifact], built.context(8)
-    version_of(step, context, "00" if step.chunked else None)
+    with suppress(BuildError) if artifact in PAGED else nullcontext():  # it has no pages to be read from
+        version_of(step, context, "00" if step.chunked else None)
     assert read <= _behind(artifact)
 
 

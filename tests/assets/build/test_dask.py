@@ -31,7 +31,7 @@ def built(context: BuildContext) -> list[Outcome]:
             for artifact in layer.assets:
                 step = STEPS[artifact]
                 if step.chunked:
-                    outcomes.extend(run_chunks(step, context, chunks_of(context)))
+                    outcomes.extend(run_chunks(step, context, chunks_of(context, artifact)))
                 else:
                     outcomes.append(run_or_await(step, context))
     return outcomes

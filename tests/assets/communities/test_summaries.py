@@ -96,6 +96,21 @@ def test_what_a_model_wrote_is_told_with_its_name(tmp_path: Path, monkeypatch: p
     assert upper and all(theme["title"] == FINE["title"] for one in upper for theme in one["themes"])
 
 
+def test_a_model_is_told_no_more_than_it_can_take_whatever_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The published code told it all members and all their relations."""
+    model = Scripted()
+    long = turtle(40, "Church" + " of the endless name" * 500).replace(
+        "It is told", "It is told again and " * 500
+    )
+    build(tmp_path, model, monkeypatch, long)
+    assert model.asked
+    for system, told in model.asked:
+        assert len(json.loads(told["content"]).get("members", ())) <= 20
+        assert len(system["content"]) + len(told["content"]) < 20_000
+
+
 def test_a_reply_that_does_not_fit_is_repaired_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Scripted(("Here you are!", json.dumps(FINE)))
     release, stats = build(tmp_path, model, monkeypatch)

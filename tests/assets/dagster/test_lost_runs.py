@@ -106,7 +106,7 @@ def test_a_run_that_never_came_to_its_lock_is_lost_after_a_while_and_others_are_
             [
                 ("build", STATUS.STARTED, None),
                 ("build", STATUS.STARTING, None),
-                ("layer_1_discovery", STATUS.NOT_STARTED, None),
+                ("layer_3_discovery", STATUS.NOT_STARTED, None),
                 (FROM_ASSETS, STATUS.STARTED, graph),
                 ("evaluate", STATUS.STARTED, None),
                 ("other", STATUS.STARTED, None),

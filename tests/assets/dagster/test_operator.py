@@ -33,7 +33,7 @@ def test_a_data_set_is_built_from_the_launchpad_and_what_was_made_and_checked_is
     operator.see("layers_run")
     operator.open("/runs")
     operator.see("crmrag/builds: museum")
-    operator.see("layer_7_release")
+    operator.see("layer_9_release")
     operator.open("/assets/graph?view=checks&checkDetail=has_entities")
     operator.see("museum: 13 entities, 13 of them of a Fundamental Category")
     operator.open("/assets/embeddings?view=partitions")

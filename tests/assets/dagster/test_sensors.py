@@ -347,7 +347,7 @@ def test_a_failed_build_is_told_once_in_our_words_with_a_link(
     (project.root / "churches.ttl").write_text("<http://a> <http://b> <http://c> .")
     run = launched(project, instance, dg.RunRequest(partition_key="churches"))
     failed = [one for one in instance.get_runs() if one.status == dg.DagsterRunStatus.FAILURE]
-    assert not run.success and {one.job_name for one in failed} == {"build", "layer_1_discovery"}
+    assert not run.success and {one.job_name for one in failed} == {"build", "layer_3_discovery"}
     assert [one.tags[PARENT_TAG] for one in failed if PARENT_TAG in one.tags] == [run.run_id]
     for _ in range(4):  # a tick tells of one run
         ticks.tick()

@@ -144,6 +144,24 @@ def test_a_second_publication_changes_nothing(connection: Any, releases: tuple[R
     assert count == distinct > 0
 
 
+def test_an_index_is_given_the_memory_that_it_needs_and_no_more_than_a_gibibyte(
+    connection: Any, releases: tuple[Release, Release]
+) -> None:
+    def given() -> int:
+        asked = "SELECT setting::int FROM pg_settings WHERE name = 'maintenance_work_mem'"
+        return int(rows(connection, asked)[0][0])
+
+    writing, before = postgres.Rows(releases[0], connection, postgres.SILENT), given()
+    with connection.transaction():
+        writing._give_memory(10)
+        assert given() == before, "never less than the server has"
+        writing._give_memory(90_000)
+        assert before < 90_000 * 4 * 256 >> 10 < given() < 1 << 20
+        writing._give_memory(10_000_000)
+        assert given() == 1 << 20
+    assert given() == before, "for the transaction alone"
+
+
 def test_an_edge_that_is_there_cannot_be_doubled(connection: Any, releases: tuple[Release, Release]) -> None:
     import psycopg
 

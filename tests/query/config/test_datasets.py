@@ -34,6 +34,23 @@ def one(project: Path, text: str) -> DatasetConfig:
     return load_datasets(declare(project, f"datasets:\n  museum:\n{text}"))["museum"]
 
 
+@pytest.mark.parametrize(
+    ("embedding", "prefixes"),
+    [
+        ("{model: intfloat/multilingual-e5-small}", ("query: ", "passage: ")),
+        ("{model: models/e5-base-v2}", ("query: ", "passage: ")),
+        ("{model: intfloat/multilingual-e5-large, query_prefix: 'ask: '}", ("ask: ", "passage: ")),
+        ("{model: intfloat/multilingual-e5-large-instruct}", ("", "")),
+        ("{model: all-MiniLM-L6-v2}", ("", "")),
+    ],
+)
+def test_a_model_of_the_family_e5_has_its_prefixes_by_its_name(
+    project: Path, embedding: str, prefixes: tuple[str, str]
+) -> None:
+    found = one(project, f"    rdf: data/a.ttl\n    embedding: {embedding}\n").embedding
+    assert (found.query_prefix, found.document_prefix) == prefixes
+
+
 def test_files_are_all_that_is_required(project: Path) -> None:
     museum = one(project, "    rdf: data/a.ttl\n")
     assert (museum.name, museum.title, museum.rdf) == ("museum", "museum", ("data/a.ttl",))

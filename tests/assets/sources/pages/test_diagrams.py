@@ -10,8 +10,10 @@ import pytest
 
 from benchmarks.extraction import DIAGRAM, Drawing, Score, baseline, by_model, table, truth
 from crmrag_assets.sources.pages.extract import Extractor
+from crmrag_assets.sources.pages.render import render
 from crmrag_query.config.loading import load_method
 from crmrag_query.config.parts import ExtractionPart, Profile
+from crmrag_query.config.sources.pages import PagesConfig
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.llm.pool import ModelPool
 from tests.support.pdf import pdf
@@ -81,3 +83,9 @@ def test_the_text_layer_alone_gives_the_nodes_of_all_diagrams(shared_data: Path)
     rows = table({file.stem: baseline(file.with_suffix(".pdf")) for file in files}, there)
     assert len(rows) == 13 and rows[-1]["node F1"] >= 0.9
     assert (rows[-1]["nodes"], rows[-1]["edges"]) == (239, 228), "as they were counted otherwise"
+
+
+def test_a_diagram_is_rendered_at_150_dpi(shared_data: Path, tmp_path: Path) -> None:
+    file = shared_data / "pages" / "saam" / "WebConDatesDeath.pdf"
+    (page,) = render(file.name, file, PagesConfig(files=(file.name,)), tmp_path).pages
+    assert (page.width, page.height) == (1130, 955), "its size in points times 150 / 72"

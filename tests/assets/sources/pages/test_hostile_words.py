@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from crmrag_assets.release import postgres
 from crmrag_query import Client
 from crmrag_query.artifacts.release import open_release
+from crmrag_query.stores.postgres import PostgresStore
 from tests.support.builds import Project, build_all, make_project
 from tests.support.model_server import model_server
 from tests.support.pdf import pdf
@@ -65,6 +67,10 @@ def test_a_model_that_answers_is_told_them_escaped(project: Project) -> None:
     sent = "\n".join(str(message["content"]) for one in script.requests for message in one["messages"])
     assert ORDER in sent and "&lt;/data&gt;" in sent, "the name of a thing, as data"
     assert "</data>" not in sent and "<script>" not in sent and "-- [2]" not in sent
+    told = "\n".join(
+        part for part in sent.split("\n") if not part.startswith("{")
+    )  # those are JSON, strings in it
+    assert "&lt;img src=q" in told and "<img" not in told, "the name of a file, as data"
 
 
 def test_a_database_keeps_them_and_loses_nothing(project: Project, postgres_server: str) -> None:
@@ -73,4 +79,8 @@ def test_a_database_keeps_them_and_loses_nothing(project: Project, postgres_serv
         postgres.publish(connection, release)
         assert postgres.publish(connection, release).there
         names = {name for (name,) in connection.execute("SELECT name FROM graph.entities")}
-        assert NAME.replace("\n", " ") in names
+        assert NAME.replace("\n", " ") in names and any("DROP TABLE graph.entities" in one for one in names)
+        store = PostgresStore(replace(release))
+        for asked in (FILE, TEXT, NAME):
+            assert store.entities(asked, 10).found
+        assert connection.execute("SELECT count(*) FROM graph.releases").fetchone() == (1,)

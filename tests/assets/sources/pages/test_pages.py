@@ -3,41 +3,49 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import json
 import random
 import struct
+import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pypdfium2
 import pytest
+import yaml
+from dagster import AssetKey, DagsterInstance
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, PngImagePlugin
 
-from crmrag_assets.build.step import Outcome, SilentProgress, run_step
-from crmrag_assets.opened import harvest_of
+from crmrag_assets.build import step
+from crmrag_assets.build.step import BuildContext, Outcome, SilentProgress, chunk_keys, chunks_of
+from crmrag_assets.build.store import FailPoint
+from crmrag_assets.opened import harvest_of, page_rows
 from crmrag_assets.quality.checks import pages_are_read
 from crmrag_assets.sources.look import first_statements
 from crmrag_assets.sources.pages.extract import Extractor, read_reply
 from crmrag_assets.sources.pages.kind import ranges
 from crmrag_assets.sources.pages.mapping import Readings
 from crmrag_assets.sources.pages.render import Rendered, lacks_text, render, running
-from crmrag_assets.steps.pages import PAGE_EXTRACTIONS, PAGE_IMAGES, readings_foreseen
+from crmrag_assets.steps.pages import PAGE_EXTRACTIONS, PAGE_IMAGES, make_images, readings_foreseen
+from crmrag_assets.steps.registry import run_chunks
 from crmrag_query import Client
 from crmrag_query.config.loading import load_method
 from crmrag_query.config.parts import Profile
 from crmrag_query.config.sources.pages import PagesConfig
-from crmrag_query.documents.pages import READ_GRAPH, load
+from crmrag_query.documents.pages import READ_GRAPH, READINGS, load
 from crmrag_query.errors import ConfigError
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.llm.pool import ModelPool
-from tests.support.builds import Project, build_all, made, make_project
+from tests.support.builds import Project, build_all, failing_at, made, make_project
 from tests.support.pdf import flate, pdf, stream, written
 from tests.support.regulation import PAGES, REPLIES, make_regulation, reply, scripted
+from tests.support.runs import build
 
 METHOD = load_method()
 REGULATORY = METHOD.extraction.profiles["regulatory"]
@@ -117,6 +125,27 @@ def drawing(content: bytes, filters: bytes) -> bytes:
     ])  # fmt: skip
 
 
+def form_within_itself() -> bytes:
+    """A PDF whose page draws a form that draws itself, thrice each time."""
+    form = b"<< /XObject << /I 5 0 R >> >>"
+    draws = b"/I Do /I Do /I Do"
+    return written([
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources " + form + b" >>",
+        stream(draws),
+        b"<< /Type /XObject /Subtype /Form /BBox [0 0 500 500] /Resources %s /Length %d >>\nstream\n%s\nendstream"
+        % (form, len(draws), draws),
+    ])  # fmt: skip
+
+
+def zipped() -> PngImagePlugin.PngInfo:
+    """A comment that unpacks to 80 MB."""
+    info = PngImagePlugin.PngInfo()
+    info.add_text("a", "\0" * (80 << 20), zip=True)
+    return info
+
+
 WHOLE = pdf(TEXT, TEXT)
 LOCKED = (
     b"/Root 1 0 R /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <" + b"AB" * 32 + b"> /U <" + b"CD" * 32
@@ -141,6 +170,18 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         ),
         "1,024 MB",
     ),
+    "flood.pdf": (
+        lambda: pdf(*["\n".join(["word " * 170] * 50)] * 4, size=(5000, 842)),
+        "longer than 100,000 characters",
+    ),
+    "wide.tif": (
+        lambda: image("TIFF", (1, 39_000_000), compression="tiff_deflate"),
+        "more memory than is allowed",
+    ),
+    "text.png": (lambda: image("PNG", pnginfo=zipped()), "MAX_TEXT_CHUNK"),
+    "animated.png": (lambda: image("PNG", frames=30), "more than 20 pages"),
+    "within.pdf": (lambda: form_within_itself(), "longer than 1 seconds"),
+    "deep.pdf": (lambda: b"%PDF-1.7\n1 0 obj\n" + b"[" * 500_000 + b"\ntrailer << /Root 1 0 R >>", "cut off"),
     "slow.pdf": (
         lambda: drawing(flate(b"0 0 m 500 800 l 20 700 l 300 2 l f\n" * 100_000, 10), b"/FlateDecode"),
         "longer than 1 seconds",
@@ -152,10 +193,21 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_does_harm_is_refused_and_the_reason_is_told(tmp_path: Path, name: str) -> None:
     make, why = HOSTILE[name]
-    seconds = 1 if name == "slow.pdf" else 20
+    seconds = 1 if name in ("slow.pdf", "within.pdf") else 20
     found = rendered(tmp_path, name, make(), page_seconds=seconds, memory_megabytes=1024, most_pages=20)
     assert why in found.refused and not found.pages
     assert not [path for path in (tmp_path / "cache").glob("*") if path.name.endswith(".part")]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sampled_from(["PDF", "PNG", "JPEG", "TIFF"]), st.randoms(use_true_random=False))
+def test_damaged_documents_are_read_or_refused(form: str, chance: random.Random) -> None:
+    content = bytearray(WHOLE if form == "PDF" else image(form, frames=2 if form == "TIFF" else 1))
+    for _ in range(chance.choice((1, 3, 20))):
+        content[chance.randrange(len(content))] = chance.randrange(256)
+    with tempfile.TemporaryDirectory() as folder:
+        found = rendered(Path(folder), "damaged", bytes(content[: chance.choice((None, len(content) // 2))]))
+    assert bool(found.pages) != bool(found.refused)
 
 
 def test_a_script_in_a_document_is_not_run(tmp_path: Path) -> None:
@@ -381,11 +433,24 @@ def test_no_page_is_asked_for_beyond_the_ceiling(tmp_path: Path) -> None:
     assert "ceiling" in pool.why
 
 
+def read(context: BuildContext) -> list[Outcome]:
+    """Make images and readings, as the layer of a build does."""
+    return [
+        outcome
+        for made_by in (PAGE_IMAGES, PAGE_EXTRACTIONS)
+        for outcome in run_chunks(made_by, context, chunks_of(context, made_by.artifact))
+    ]
+
+
+def lacking(outcomes: list[Outcome]) -> int:
+    """Pages that a model was asked for in vain."""
+    return sum(int(one.record.stats.get("lacking", 0)) for one in outcomes)
+
+
 def test_a_model_is_told_the_image_and_all_types_in_one_message(tmp_path: Path) -> None:
     project = make_regulation(tmp_path / "p", model="openai/scripted")
     with scripted() as script:
-        run_step(PAGE_IMAGES, project.context())
-        run_step(PAGE_EXTRACTIONS, project.context())
+        read(project.context())
     assert len(script.requests) == len(PAGES)
     for request in script.requests:
         assert request["temperature"] == 0 and request["max_tokens"] == 8000 and "tools" not in request
@@ -405,18 +470,13 @@ def test_a_model_is_told_the_image_and_all_types_in_one_message(tmp_path: Path) 
 def test_what_failed_is_asked_for_when_the_data_set_is_built_next_and_nothing_twice(tmp_path: Path) -> None:
     project = make_regulation(tmp_path / "p", model="openai/scripted")
     context = project.context()
-
-    def read() -> Outcome:
-        run_step(PAGE_IMAGES, context)
-        return run_step(PAGE_EXTRACTIONS, context)
-
     with scripted(REPLIES[0], *BAD, REPLIES[2]):
-        assert read().record.stats["lacking"] == 1
+        assert lacking(read(context)) == 1
     with scripted(REPLIES[1]) as script:
-        assert read().record.stats["lacking"] == 0
+        assert lacking(read(context)) == 0
         assert len(script.requests) == 1
-        assert read().reused
-    rows = load(context.folder("page_extractions"), "readings")
+        assert made(read(context)) == []
+    rows = page_rows(context, READINGS, "readings")
     assert [row["status"] for row in rows] == ["read"] * 3
 
 
@@ -424,15 +484,14 @@ def test_what_was_not_read_is_found_by_a_check(tmp_path: Path) -> None:
     project = make_regulation(tmp_path / "p", model="openai/scripted")
     (project.root / "another.pdf").write_bytes(pdf(PAGES[0])[:900])
     with scripted(REPLIES[0], *BAD, REPLIES[2]):
-        run_step(PAGE_IMAGES, project.context())
-        run_step(PAGE_EXTRACTIONS, project.context())
+        read(project.context())
     found = pages_are_read(project.context())
     assert not found.holds and (found.counts["refused"], found.counts["unread"]) == (1, 1)
     assert (
         "another.pdf: " in found.remedy and "regulation.pdf, p. 2: the model did not read it" in found.remedy
     )
     with scripted(REPLIES[1]):
-        run_step(PAGE_EXTRACTIONS, project.context())
+        read(project.context())
     assert pages_are_read(project.context()).counts["unread"] == 0
 
 
@@ -440,19 +499,112 @@ def test_a_new_document_alone_is_rendered_and_asked_for(tmp_path: Path) -> None:
     project = make_regulation(tmp_path / "p", model="openai/scripted")
     context = project.context()
     with scripted():
-        run_step(PAGE_IMAGES, context)
-        run_step(PAGE_EXTRACTIONS, context)
+        read(context)
     (project.root / "another.pdf").write_bytes(pdf("A page that was not there before."))
     with scripted(reply([("JN 4410", "STANDARD", "")], [])) as script:
-        images = run_step(PAGE_IMAGES, context).record.stats
-        readings = run_step(PAGE_EXTRACTIONS, context).record.stats
+        images, readings = (one.record.stats for one in read(context))
     assert (images["documents"], images["kept"], len(script.requests)) == (2, 1, 1)
     assert (readings["read"], readings["kept"], readings["asked"]) == (4, 3, 1)
 
 
+@pytest.fixture
+def instance() -> Iterator[DagsterInstance]:
+    with DagsterInstance.ephemeral() as found:
+        yield found
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """Twelve documents of a page, in eight chunks."""
+    monkeypatch.setattr(step, "DOCUMENTS", 2)
+    project = make_regulation(tmp_path / "p", model="openai/scripted")
+    for number in range(11):
+        (project.root / f"{number}.pdf").write_bytes(pdf(f"The shelf numbered {number} holds letters."))
+    (project.root / "regulation.pdf").write_bytes(pdf("The rules of the shelves."))
+    return project
+
+
+def test_documents_are_made_in_chunks_by_the_hash_of_their_names(shelf: Project) -> None:
+    context = shelf.context()
+    keys = chunks_of(context, "page_images")
+    assert keys == chunk_keys(3)
+    with scripted(EMPTY):
+        read(context)
+    where = {
+        one["name"]: chunk
+        for chunk in keys
+        for one in load(context.folder("page_images", chunk), "documents")
+    }
+    assert set(where) == {path.name for path in shelf.root.glob("*.pdf")}
+    assert all(
+        int(hashlib.sha256(name.encode()).hexdigest()[:2], 16) // 32 == int(chunk, 16) // 32
+        for name, chunk in where.items()
+    )
+    one = "7.pdf"
+    (shelf.root / one).write_bytes(pdf("The shelf numbered 7 was sold."))
+    with scripted(EMPTY) as script:
+        assert made(read(context)) == [f"page_images/{where[one]}", f"page_extractions/{where[one]}"]
+    assert len(script.requests) == 1, "of its chunk, only what has changed"
+
+
+def test_the_ceiling_is_of_all_chunks_together(shelf: Project) -> None:
+    file = shelf.config / "datasets.yaml"
+    declared = yaml.safe_load(file.read_text(encoding="utf-8"))
+    make_images(shelf.context())
+    first, *_ = sorted(shelf.context().store.folder("page_images").rglob("*.png"))
+    pool = ModelPool(LiteLLM("openai/scripted"))
+    most = Extractor(pool, METHOD.extraction, "regulatory").request(first).estimate().tokens + 45
+    declared["datasets"]["churches"]["model_calls"] = {"workers": 1, "tokens": most}
+    file.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    with scripted(EMPTY) as script:
+        outcomes = read(shelf.context())
+    stats = [one.record.stats for one in outcomes if one.record.artifact == READINGS]
+    assert len(script.requests) == 5, "each takes 10 tokens, and no further one might take its most"
+    assert lacking(outcomes) == 7 and sum(one["asked"] for one in stats) == 5
+    assert sum(one["model_tokens"] for one in stats) == 50 and "ceiling" in stats[-1]["why"]
+
+
+@pytest.mark.parametrize("stage", ["during", "after"])
+def test_a_build_that_is_stopped_asks_no_page_twice(shelf: Project, stage: str) -> None:
+    context = shelf.context()
+    with scripted(EMPTY) as script:
+        with failing_at(f"page_extractions:40:{stage}"), pytest.raises(FailPoint):
+            read(context)
+        first = len(script.requests)
+        again = made(read(context))
+    assert 0 < first < 12 == len(script.requests)
+    assert "page_extractions/00" not in again and not any(one.startswith("page_images") for one in again)
+    assert made(read(context)) == []
+
+
+def test_chunks_that_are_not_needed_any_more_go(shelf: Project, instance: DagsterInstance) -> None:
+    with scripted(EMPTY):
+        build(shelf, instance)
+    assert instance.get_materialized_partitions(AssetKey("page_extractions")) == {
+        f"{chunk}|churches" for chunk in chunk_keys(3)
+    }
+    for number in range(4):
+        (shelf.root / f"{number}.pdf").unlink()
+    with scripted(EMPTY) as script:
+        build(shelf, instance)
+    assert not script.requests
+    assert shelf.context().store.chunks("page_images") == chunk_keys(2)
+    with Client(shelf.data) as client:
+        assert client.ask("Which pages are there?", dataset="churches").set.size == 8
+
+
+def test_pages_that_are_lacking_are_told_by_every_build(tmp_path: Path, instance: DagsterInstance) -> None:
+    project = make_regulation(tmp_path / "p", model="openai/scripted")
+    with scripted(REPLIES[0], *BAD, REPLIES[2], *BAD):
+        told = [build(project, instance).warnings for _ in range(2)]
+    assert all("regulation.pdf, p. 2: the model did not read it" in "".join(one) for one in told)
+    with scripted(REPLIES[1]):
+        assert not any("did not read" in one for one in build(project, instance).warnings)
+
+
 def test_what_reading_takes_is_told_before_it_is_asked(tmp_path: Path) -> None:
     project = make_regulation(tmp_path / "p", model="openai/gpt-4o")
-    run_step(PAGE_IMAGES, project.context())
+    make_images(project.context())
     (told,) = readings_foreseen(project.context())
     assert told.startswith("3 for openai/gpt-4o, at most ") and "at most $0." in told
     (tmp_path / "q").mkdir()
@@ -485,7 +637,7 @@ def test_what_was_read_stands_in_a_graph_of_its_document_with_page_model_and_pro
     regulation: Project,
 ) -> None:
     context = regulation.context()
-    rows = load(context.folder("page_extractions"), "statements")
+    rows = page_rows(context, READINGS, "statements")
     supervises = [one for one in rows if one["p"].endswith("SUPERVISES")]
     assert [one["page"] for one in supervises] == ["urn:pages:regulation.pdf_p002"]
     (one,) = supervises
