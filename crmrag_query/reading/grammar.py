@@ -233,6 +233,8 @@ class Grammar:
         """All readings of one cut of the question into items."""
         self.form = form_of(items, self.own)
         self.form.asks = self.form.asks or self._begins_with_verb(items)
+        if self.form.asks and self._asks_for_them(items):
+            self.form.asks = False
         items = self._with_unknown_names(items)
         self.items = items
         spoken = [item for item in items if item.sort in ("name", "noun", "date", "text")]
@@ -260,6 +262,11 @@ class Grammar:
                 states = sorted(grown, key=lambda one: -one.score)[:BEAM]
             for one in states[:FINISHED]:
                 yield from self._finished(one)
+
+    def _asks_for_them(self, items: Sequence[Item]) -> bool:
+        """Whether a further sentence asks for what the first asks whether there is: "Are there any? *List* them."."""
+        starts = {one.first for one in self.chunks if one.opens and one.first}
+        return any(one.first in starts and one.roles & FURTHER for one in items)
 
     def _begins_with_verb(self, items: Sequence[Item]) -> bool:
         """Whether a question that no other word opens begins with a verb, and so asks yes or no: "¿se *pintó* alguna …"."""
@@ -1722,6 +1729,7 @@ NEARLY_ALL = 0.9  # a share of the things asked for
 SECOND = frozenset(
     {"questions.who", "questions.where", "questions.when", "questions.what", "questions.how_many"}
 )
+FURTHER = frozenset({"questions.list", "questions.what"})
 NEVER_A_SET = frozenset({"questions.how", "questions.how_long", "questions.how_much", "questions.why"})
 FAR = 0.9  # the cost of a walk through several things with names of their own
 RARE, SELDOM = 0.3, 1.5
