@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 
 from dagster import DagsterInstance, EventLogEntry
 from dagster._core.storage.event_log import SqliteEventLogStorage
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME
 from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.pool import NullPool
@@ -30,6 +31,7 @@ class EventLog(SqliteEventLogStorage):
         self._tables: set[str] = set()
         self._begun: dict[str, Connection] = {}
         self._ending: ExitStack | None = None
+        self._latest: dict[tuple[str, str], tuple[EventLogEntry, int]] = {}
         super().__init__(base_dir)
 
     @contextmanager
@@ -42,9 +44,12 @@ class EventLog(SqliteEventLogStorage):
             try:
                 with ExitStack() as self._ending:
                     yield
+                    for event, number in self._latest.values():
+                        super()._store_asset_event(self._begun[INDEX_SHARD_NAME], event, number)
             finally:
                 self._ending = None
                 self._begun.clear()
+                self._latest.clear()
 
     def store_event_batch(self, events: Sequence[EventLogEntry]) -> None:
         """Store events of one run, in order."""
@@ -56,6 +61,16 @@ class EventLog(SqliteEventLogStorage):
         if table_name not in self._tables and super().has_table(table_name):
             self._tables.add(table_name)
         return table_name in self._tables
+
+    def _store_asset_event(self, conn: Connection, event: EventLogEntry, event_id: int) -> None:
+        """What the log keeps of the latest event of each kind of an asset: of several together, of the last one."""
+        of = event.dagster_event
+        if self._ending is None or of is None or of.asset_key is None:
+            super()._store_asset_event(conn, event, event_id)
+            return
+        key = of.asset_key.to_string(), of.event_type_value
+        self._latest.pop(key, None)  # so that they stay in order
+        self._latest[key] = event, event_id
 
     @contextmanager
     def _connect(self, shard: str) -> Iterator[Connection]:
@@ -84,7 +99,7 @@ class EventLog(SqliteEventLogStorage):
 
 
 def quicken(instance: DagsterInstance) -> None:
-    """Have an instance write its log so, where that is in SQLite. Another database's is written together by Dagster itself."""
+    """Have an instance write its log so, where that is in SQLite; another database's Dagster writes together by itself."""
     os.environ.setdefault(BATCH_SIZE, MOST)
     log = instance.event_log_storage
     if type(log) is SqliteEventLogStorage:
@@ -95,7 +110,7 @@ def quicken(instance: DagsterInstance) -> None:
 
 @contextmanager
 def together(instance: DagsterInstance) -> Iterator[None]:
-    """Within the block, events are stored in one transaction, where `quicken` has made the log of the instance one that can."""
+    """Within the block, events are stored in one transaction, where `quicken` has made the instance's log one that can."""
     log = instance.event_log_storage
     with log.together() if isinstance(log, EventLog) else ExitStack():
         yield

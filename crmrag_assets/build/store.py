@@ -141,7 +141,7 @@ class Store:
     ) -> Iterator[Path]:
         """Give an empty folder to fill; on success it replaces the artifact at once, else it is removed.
 
-        ``stats`` may be filled inside the block; seconds are added here.
+        ``stats`` may be filled inside the block; seconds, and those of this process' processor time, are added here.
         """
         final = self.folder(artifact, chunk)
         # A name of its own: a worker elsewhere that was given up may still be writing the same, and finds its folder gone
@@ -149,12 +149,13 @@ class Store:
         name = artifact if chunk is None else f"{artifact}-{chunk}"
         working = self.root / WORKING / f"{name}.{uuid4().hex[:12]}"
         working.mkdir(parents=True)
-        start = time.monotonic()
+        start, worked = time.monotonic(), time.process_time()
         try:
             yield working
             reach(artifact, chunk, DURING)
             files = entries(working)
             stats.setdefault("seconds", round(time.monotonic() - start, 3))
+            stats.setdefault("processor_seconds", round(time.process_time() - worked, 3))
             stats.setdefault("bytes", sum(entry.bytes for entry in files))
             if len(files) > MANY:  # brought to disk with everything else, as a file costs milliseconds
                 os.sync()

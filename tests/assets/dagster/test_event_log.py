@@ -48,8 +48,10 @@ def rows(data: Path, run_id: str) -> dict[str, list[tuple[Any, ...]]]:
     folder = data / "dagster" / "history" / "runs"
     told = "select dagster_event_type, step_key, asset_key, partition from event_logs order by id"
     tags = "select event_id, asset_key, key, value from asset_event_tags order by id"
-    checks = "select asset_key, check_name, partition, execution_status from asset_check_executions order by id"
-    keys = "select asset_key, last_materialization is not null from asset_keys"
+    checks = (
+        "select asset_key, check_name, partition, execution_status from asset_check_executions order by id"
+    )
+    keys = "select asset_key, last_materialization like '%\"13\"%', last_run_id is not null, tags from asset_keys"
     for name, file, query in (
         ("run", run_id, told),
         ("index", "index", told),
