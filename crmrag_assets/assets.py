@@ -64,7 +64,7 @@ def build_artifact(
 def build_chunks(
     context: dg.AssetExecutionContext, build: BuildResource, step: Step
 ) -> Iterator[dg.MaterializeResult[Any]]:
-    """Make the chunks in the run's range that the data set has; each is recorded as it ends.
+    """Make the chunks in the run's range that the data set has; each is recorded within about a second of its end.
 
     Yields nothing: by yielding a result Dagster would record every key of the range, also chunks that do not exist.
     """
