@@ -109,11 +109,14 @@ def _distinct(folder: Path) -> list[Path]:
 
 
 def costs(work: Path, since: float) -> dict[str, dict[str, float]]:
-    """Seconds and MiB of each artifact; of a chunked one over all its chunks, in whichever process each was made. What was
-    made before the time ``since`` took no seconds."""
+    """Seconds, those of a processor, and MiB of each artifact; of a chunked one over all its chunks, in whichever process
+    each was made. What was made before the time ``since`` took no seconds."""
     found: dict[str, dict[str, float]] = {}
     for artifact in sorted(path for path in work.iterdir() if path.is_dir()):
-        own, chunks = {"seconds": 0.0, "mib": 0.0}, sorted(artifact.glob("*/record.json"))
+        own, chunks = (
+            dict.fromkeys(("seconds", "processor", "mib"), 0.0),
+            sorted(artifact.glob("*/record.json")),
+        )
         begun, ended = [], []
         for path in [*artifact.glob("record.json"), *chunks]:
             stats = json.loads(path.read_text())["stats"]
@@ -121,6 +124,7 @@ def costs(work: Path, since: float) -> dict[str, dict[str, float]]:
             if path.stat().st_mtime < since:
                 continue
             own["seconds"] += stats.get("seconds", 0.0)
+            own["processor"] += stats.get("processor_seconds", 0.0)
             ended.append(path.stat().st_mtime)
             begun.append(ended[-1] - stats.get("seconds", 0.0))
         if chunks and ended:  # side by side: from the first one's begin to the last one's end

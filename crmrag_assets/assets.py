@@ -1,7 +1,9 @@
 """Dagster assets in the order of a build, group by group; each is a thin wrapper over a step of `crmrag_assets.steps`."""
 
 import inspect
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import dagster as dg
 
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.build.step import LAYERS, Step, chunks_of
+from crmrag_assets.event_log import together
 from crmrag_assets.instance import explained, known_betas
 from crmrag_assets.metadata import (
     chunk_materialized,
@@ -61,7 +64,7 @@ def build_artifact(
 def build_chunks(
     context: dg.AssetExecutionContext, build: BuildResource, step: Step
 ) -> Iterator[dg.MaterializeResult[Any]]:
-    """Make the chunks in the run's range that the data set has; each is recorded as it ends.
+    """Make the chunks in the run's range that the data set has; each is recorded within about a second of its end.
 
     Yields nothing: by yielding a result Dagster would record every key of the range, also chunks that do not exist.
     """
@@ -83,12 +86,41 @@ def build_chunks(
                 if beyond := sorted(asked - {*existing}):
                     context.log.warning(_BEYOND.format(", ".join(beyond), dataset, ", ".join(existing)))
                 reporter.started(step.artifact, len(chosen))
-                for outcome in run_chunks(step, opened, chosen):
-                    partition = chunk_key(dataset, outcome.chunk or "")
-                    if not outcome.reused or str(partition) not in known:  # an event costs about 10 ms
-                        seen = glance(step.artifact, opened, outcome.chunk)
-                        context.log_event(chunk_materialized(key, partition, outcome, seen))
-                    reporter.finished(outcome)
+                with _recorded_soon(context) as record:
+                    for outcome in run_chunks(step, opened, chosen):
+                        partition = chunk_key(dataset, outcome.chunk or "")
+                        if not outcome.reused or str(partition) not in known:
+                            seen = glance(step.artifact, opened, outcome.chunk)
+                            record(chunk_materialized(key, partition, outcome, seen))
+                        reporter.finished(outcome)
+
+
+SOON = 1.0  # seconds after which what has ended is recorded
+
+
+@contextmanager
+def _recorded_soon(context: dg.AssetExecutionContext) -> Iterator[Callable[[dg.AssetMaterialization], None]]:
+    """Within the block, what is called with a materialisation has it recorded, those of about a second together: one by one
+    each takes as long as making a small chunk. The rest is recorded at the end of the block, however it ends."""
+    waiting: list[dg.AssetMaterialization] = []
+    last = time.monotonic()
+
+    def write() -> None:
+        nonlocal last
+        with together(context.instance):
+            while waiting:
+                context.log_event(waiting.pop(0))
+        last = time.monotonic()
+
+    def record(made: dg.AssetMaterialization) -> None:
+        waiting.append(made)
+        if time.monotonic() - last > SOON:
+            write()
+
+    try:
+        yield record
+    finally:
+        write()
 
 
 LAYER, RELEASED = "crmrag/layer", "crmrag/released"  # keys of tags

@@ -23,6 +23,7 @@ from crmrag_assets.build.reporting import LineReporter, Reporter, current_report
 from crmrag_assets.build.step import LAYERS, BuildContext, Layer, Outcome, chunks_of
 from crmrag_assets.build.store import Published, disk_explained
 from crmrag_assets.checks import REMEDY, checks
+from crmrag_assets.event_log import quicken
 from crmrag_assets.instance import (
     ELSEWHERE,
     afterwards,
@@ -257,6 +258,7 @@ def make_layers(
 ) -> None:
     """Make layers in order; for the holder of the data set's lock. Raises BuildError where a run fails."""
     own = {DATASET_TAG: opened.name}
+    quicken(instance)
     end_dead_runs(instance, own)
     instance.add_dynamic_partitions(DATASET, [opened.name])
     for layer in layers:

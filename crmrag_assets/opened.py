@@ -12,18 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_assets.build.locks import Turns, api_turns
-from crmrag_assets.build.step import BuildContext, bits_of, buckets_of, buckets_of_ids, chunks_of
+from crmrag_assets.build.step import BuildContext, bits_of, buckets_of, buckets_of_ids, chunks_of, config_of
 from crmrag_assets.documents.portable import Numbering
+from crmrag_assets.graph.core import pointers
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.harvest.report import HARVEST_JSON
 from crmrag_assets.indexes.embed import by_importance, shares_of
 from crmrag_assets.indexes.encoder import Encoder, encoder_for
-from crmrag_query.artifacts.files import Digests, digests_of
+from crmrag_query.artifacts.files import BUCKETS, Digests, digests_of
 from crmrag_query.communities import Communities, Summaries
 from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.pages import load
-from crmrag_query.graph.arrays import Ints
+from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.graph.graph import Graph
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.retrieval.aggregation import Aggregation
@@ -55,6 +56,19 @@ def _shares(
 ) -> npt.NDArray[np.uint8]:
     documents = _documents(folder, content, graph, graph_content)
     return shares_of(by_importance(documents, Aggregation.open(ranked).pagerank))
+
+
+@lru_cache(maxsize=2)
+def _texts_by_bucket(
+    folder: Path, content: str, graph: Path, graph_content: str, ranked: Path, ranks: str, share: int
+) -> tuple[Ints, Longs]:
+    """The texts that are searched by vectors, int32, by the bucket of their entity; where each bucket begins, int64 [257]."""
+    documents = _documents(folder, content, graph, graph_content)
+    wanted = _shares(folder, content, graph, graph_content, ranked, ranks) <= share
+    texts = np.flatnonzero(wanted[documents.home]).astype(np.int32)
+    bucket = buckets_of_ids(_numbering(graph, graph_content).ids[documents.entities])[documents.home[texts]]
+    order = np.argsort(bucket, kind="stable")
+    return texts[order], pointers(bucket[order], BUCKETS)
 
 
 @lru_cache(maxsize=2)
@@ -100,9 +114,10 @@ def texts_with_vectors(context: BuildContext) -> Ints:
 def texts_in_chunk(context: BuildContext, chunk: str) -> Ints:
     """Of the texts that are searched by vectors those of a chunk, int32, ascending: the documents whose entities belong to
     ``chunk``, then the passages that lead to them."""
-    documents = documents_of(context)
-    inside = _are_in_chunk(context, documents.entities, chunk) & with_vectors(context)
-    return np.flatnonzero(inside[documents.home]).astype(np.int32)
+    made = _made(context, "documents", "graph", "aggregation_index")
+    texts, begin = _texts_by_bucket(*made, context.share)
+    found = buckets_of(chunk, bits_of(context))
+    return np.sort(texts[begin[found.start] : begin[found.stop]])
 
 
 def text_digests(context: BuildContext) -> npt.NDArray[np.uint64]:
@@ -117,13 +132,9 @@ def texts_hash(context: BuildContext, chunk: str) -> str:
 
 def in_chunk(context: BuildContext, nodes: Ints, chunk: str) -> Ints:
     """Those of ``nodes`` that belong to ``chunk``, in their order."""
-    return nodes[_are_in_chunk(context, nodes, chunk)]
-
-
-def _are_in_chunk(context: BuildContext, nodes: Ints, chunk: str) -> npt.NDArray[np.bool_]:
     found = buckets_of(chunk, bits_of(context))
     bucket = buckets_of_ids(numbering_of(context).ids[nodes])
-    return (bucket >= found.start) & (bucket < found.stop)
+    return nodes[(bucket >= found.start) & (bucket < found.stop)]
 
 
 def summaries_of(context: BuildContext) -> Summaries:
@@ -139,8 +150,16 @@ def encoder_of(context: BuildContext) -> Encoder:
     return _encoder(context.config.embedding, root, context.threads, api_turns(context))
 
 
+_CATALOGUES: dict[tuple[str, str], Catalogue] = {}
+
+
 def catalogue_of(context: BuildContext) -> Catalogue:
-    return Catalogue.load(context.method)
+    """The relationships in use, read once for a configuration."""
+    key = context.method.relationships, config_of(context, "relationships")
+    if key not in _CATALOGUES:
+        _CATALOGUES.clear()
+        _CATALOGUES[key] = Catalogue.load(context.method)
+    return _CATALOGUES[key]
 
 
 def harvest_of(context: BuildContext) -> dict[str, Any]:

@@ -78,7 +78,7 @@ FLOORS = {
         "answers validation", "evaluation", "client", "mcp", "service", "cli",
     ),
     "crmrag_assets": (
-        "build", "harvest graph documents instance", "sources profile partitions", "runs indexes communities",
+        "build", "harvest graph documents instance event_log", "sources profile partitions", "runs indexes communities",
         "opened graph_partitions", "release", "quality metadata", "steps checks", "operations", "assets",
         "launch", "embedding", "cli", "automation", "definitions",
     ),

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -124,7 +124,7 @@ class BuildContext:
     share: int = 100
     turn: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def store(self) -> Store:
         return Store(working_folder(self.data, self.name))
 
@@ -352,9 +352,12 @@ DISCOVERY = "discovery.json"
 
 def bits_of(context: BuildContext) -> int:
     """How many leading bits of an IRI's hash name its chunk; BuildError before discovery."""
-    context.finished("entities")
-    found = json.loads((context.folder("entities") / DISCOVERY).read_bytes())
-    return int(found["bits"])
+    return _bits(context.folder("entities"), context.finished("entities").content)
+
+
+@lru_cache(maxsize=2)
+def _bits(folder: Path, content: str) -> int:
+    return int(json.loads((folder / DISCOVERY).read_bytes())["bits"])
 
 
 def chunks_of(context: BuildContext, artifact: str = "") -> list[str]:

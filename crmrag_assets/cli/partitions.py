@@ -78,7 +78,7 @@ def _make(context: BuildContext, artifact: str) -> None:
     done = "there already" if outcome.reused else f"made in {stats['seconds']:.1f} s"
     click.echo(f"{artifact}: {done}")
     for name, value in stats.items():
-        if isinstance(value, int | float | str) and name not in ("seconds", "bytes"):
+        if isinstance(value, int | float | str) and name not in ("seconds", "processor_seconds", "bytes"):
             click.echo(f"  {name.replace('_', ' ')}: {f'{value:,}' if isinstance(value, int) else value}")
     for name, rows in stats.get(SAMPLES, {}).items():
         click.echo(f"\n{name.replace('_', ' ')}\n\n{markdown_table(rows)}\n")

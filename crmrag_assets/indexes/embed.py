@@ -280,9 +280,11 @@ def pending(
     return sum(any(window in new for window in cuts.cuts[key]) for key in by_key), list(new.values())
 
 
-def lacking(texts: Sequence[str], encoder: Encoder, cache: Path, others: Sequence[Path] = ()) -> list[bool]:
-    """Which of the texts have no vector yet, all windows counted; a text that was never cut into any is not cut for that."""
-    of = [key_of(text) for text in texts]
+def lacking(
+    of: Sequence[bytes], texts: Iterable[str], encoder: Encoder, cache: Path, others: Sequence[Path] = ()
+) -> list[bool]:
+    """Which of the texts, with these keys, have no vector yet, all windows counted; a text that was never cut into any is not
+    cut for that. ``texts`` are looked at only where there are ``others``."""
     if others:  # of which it is not known how they were cut
         _, cuts, new = _looked_up(dict(zip(of, texts, strict=True)), encoder, cache, others)
         return [any(window in new for window in cuts.cuts[key]) for key in of]

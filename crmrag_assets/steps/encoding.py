@@ -17,8 +17,9 @@ from crmrag_assets.build.locks import asking_api
 from crmrag_assets.build.step import BuildContext, chunks_of
 from crmrag_assets.indexes.embed import SHARES, cut, encode_batches, encode_lacking, key_of, lacking
 from crmrag_assets.indexes.encoder import Encoder
-from crmrag_assets.opened import documents_of, encoder_of, shares_with, texts_in_chunk
+from crmrag_assets.opened import documents_of, encoder_of, shares_with, text_digests, texts_in_chunk
 from crmrag_assets.steps.indexes import caches_of, new_themes, themes_of, themes_with_vectors
+from crmrag_query.graph.arrays import Ints
 
 TIMED = 24  # texts or windows encoded to measure how long that takes
 REQUEST_SECONDS = (
@@ -50,7 +51,8 @@ def left_of(context: BuildContext) -> Left:
     for chunk in chunks_of(context):
         own, *others = caches_of(context, chunk)
         numbers = texts_in_chunk(whole, chunk)
-        lacks = lacking([documents.searched(number) for number in numbers.tolist()], encoder, own, others)
+        texts = map(documents.searched, numbers.tolist())
+        lacks = lacking(_keys(context, numbers), texts, encoder, own, others)
         shares = share_of_text[numbers[np.array(lacks, bool)]]
         for share in SHARES:
             found[share] += int((shares <= share).sum())
@@ -61,6 +63,11 @@ def left_of(context: BuildContext) -> Left:
         for share in SHARES:
             found[share] += int(without[themes_with_vectors(replace(context, share=share))].sum())
     return Left(found)
+
+
+def _keys(context: BuildContext, numbers: Ints) -> list[bytes]:
+    """By which the vectors of texts are known, as `key_of` tells of each."""
+    return [key.tobytes() for key in text_digests(context)[numbers]]
 
 
 def pace_of(context: BuildContext) -> float:
@@ -101,9 +108,10 @@ def encode_ahead(context: BuildContext) -> Iterator[Batch]:
     documents, encoder, before = documents_of(context), encoder_of(context), 0
     with asking_api(context):
         for chunk in chunks_of(context):
-            texts = [documents.searched(number) for number in texts_in_chunk(context, chunk).tolist()]
+            numbers = texts_in_chunk(context, chunk)
+            texts = [documents.searched(number) for number in numbers.tolist()]
             own, *others = caches_of(context, chunk)
-            lacks = sum(lacking(texts, encoder, own, others))
+            lacks = sum(lacking(_keys(context, numbers), texts, encoder, own, others))
             for windows, done in encode_lacking(texts, encoder, own, others) if lacks else ():
                 yield Batch(windows, before + round(done * lacks))
             before += lacks

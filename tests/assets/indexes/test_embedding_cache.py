@@ -217,11 +217,13 @@ def test_what_two_processes_append_is_kept_whole_and_a_torn_end_puts_nothing_out
 def test_what_lacks_a_vector_is_what_is_then_encoded(tmp_path: Path) -> None:
     encoder, path = Counting(window=64), tmp_path / "00.bin"
     known, new = ["[Thing] Short", LONG], ["[Thing] New", LONG + "\nand another line"]
-    assert lacking([*known, *new], encoder, path) == [True] * 4 and not encoder.counted
+    texts = [*known, *new]
+    keys = [hashlib.sha256(text.encode()).digest() for text in texts]
+    assert lacking(keys, texts, encoder, path) == [True] * 4 and not encoder.counted
     list(encode_lacking(known, encoder, path))
-    assert lacking([*known, *new], encoder, path) == [False, False, True, True]
-    before, batches = len(encoder.seen), list(encode_lacking([*known, *new], encoder, path))
+    assert lacking(keys, texts, encoder, path) == [False, False, True, True]
+    before, batches = len(encoder.seen), list(encode_lacking(texts, encoder, path))
     assert [text for windows, _ in batches for text in windows] == encoder.seen[before:]
-    assert batches[-1][1] == 1.0 and not any(lacking([*known, *new], encoder, path))
+    assert batches[-1][1] == 1.0 and not any(lacking(keys, texts, encoder, path))
     moved = tmp_path / "80.bin"  # as when a data set grows to more chunks
-    assert not any(lacking([*known, *new], encoder, moved, [path]))
+    assert not any(lacking(keys, texts, encoder, moved, [path]))
