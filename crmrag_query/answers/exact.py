@@ -52,7 +52,7 @@ from crmrag_query.reading.heard import analysed, question_of, with_compounds_apa
 from crmrag_query.reading.read import Parsed, parse
 from crmrag_query.reading.with_model import ModelPlan, is_settled, plan_with_model
 from crmrag_query.sets.build import Reader, Table, Told, answer_set, order_of, reasons_of, table_of
-from crmrag_query.sets.describe import plan_json, prose, title_of, without_value
+from crmrag_query.sets.describe import plan_json, prose, title_of
 from crmrag_query.sets.records import AnswerSet, Page, Row, Sort
 from crmrag_query.sets.wording import Wording
 from crmrag_query.text import fold, plain, shorten, tokenize
@@ -234,7 +234,7 @@ class _Telling:
         order = order_of(self.release, self.outcome, Page(sort=self.sort), self.made.language)[: self.most]
         ranked = None if values is None else values[order].tolist()
         measure = self.plan.compute.measure
-        what = self.wording.way(without_value(measure.way)) if measure is not None else ""
+        what = self.wording.measured(measure.way) if measure is not None else ""
         for node, member in zip(self.nodes, self.reader.members(self.nodes, ranked, measure), strict=True):
             name = shorten(plain(member.label), NAME_CHARACTERS)
             told = [f"{what}: {member.shown}"] if member.shown else []

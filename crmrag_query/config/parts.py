@@ -640,6 +640,10 @@ class SetWords(Record):
     begins: str
     ends: str
     contains: str
+    more_than: str = "more than {n}"
+    at_least_number: str = "at least {n}"
+    less_than: str = "less than {n}"
+    at_most_number: str = "at most {n}"
     name: str
     among: Counted
     same: str

@@ -34,18 +34,20 @@ UNIT: Final = Way(paths=(("P91",),))
 CURRENCY: Final = Way(paths=(("P180",),))
 # Names of units and of their entries in the AAT, by quantity, each with its factor to the SI's unit. Source: NIST SP 811.
 _LENGTHS: Final = {
-    0.001: "mm millimetre millimeter millimètre millimetro milímetro χιλιοστό 300379097",
-    0.01: "cm centimetre centimeter zentimeter centimètre centimetro centímetro εκατοστό 300379098",
-    1.0: "m metre meter mètre metro μέτρο 300379099",
-    0.0254: "in inch inches zoll pouce pollice pulgada ίντσα 300379100",
-    0.3048: "ft foot feet fuß pied piede pie πόδι 300379101",
+    0.001: "mm millimetre millimeter millimètre millimetro millimetri milímetro χιλιοστό χιλιοστά 300379097",
+    0.01: "cm centimetre centimeter zentimeter centimètre centimetro centimetri centímetro εκ εκατοστό εκατοστά 300379098",
+    1.0: "m metre meter mètre metro metri μ μέτρο μέτρα 300379099",
+    1000.0: "km kilometre kilometer kilomètre chilometro chilometri kilómetro χλμ χιλιόμετρο χιλιόμετρα",
+    0.0254: "in inch inches zoll pouce pollice pollici pulgada ίντσα ίντσες 300379100",
+    0.3048: "ft foot feet fuß pied piede piedi pie πόδι πόδια 300379101",
 }
 _WEIGHTS: Final = {
     1e-6: "mg milligram milligramm milligramme milligrammo miligramo",
-    0.001: "g gram gramm gramme grammo gramo γραμμάριο 300379225",
-    1.0: "kg kilogram kilogramm kilogramme chilogrammo kilogramo κιλό 300379226",
+    0.001: "g gram gramm gramme grammo grammi gramo γρ γραμμάριο γραμμάρια 300379225",
+    1.0: "kg kilogram kilogramm kilogramme chilogrammo chilogrammi chilo chili kilogramo kilo κιλό κιλά 300379226",
     0.028349523125: "oz ounce unze once oncia onza",
-    0.45359237: "lb lbs pound pfund livre libbra libra 300379229",
+    0.45359237: "lb lbs pound pfund livre libbra libbre libra λίβρα λίβρες 300379229",
+    1000.0: "t tonne tonnellata tonnellate tonelada τόνος τόνοι τόνους",
 }
 
 
@@ -65,12 +67,14 @@ def factor_of(world: World, unit: int) -> tuple[str, float] | None:
     """The quantity that a unit measures, and its factor, by its names or its IRI's last part; None for one not known."""
     texts = [label.text for label in world.graph.labels(unit)]
     texts.append(re.split(r"[/#:]", world.graph.iri(unit).rstrip("/"))[-1])
-    for text in texts:
-        name = fold(text).strip(" .")
-        for one in (name, name.removesuffix("s"), name.removeprefix("unit-")):
-            if one in FACTORS:
-                return FACTORS[one]
-    return None
+    return next((known for text in texts if (known := known_unit(text)) is not None), None)
+
+
+def known_unit(name: str) -> tuple[str, float] | None:
+    """The quantity that a unit of this name measures, and its factor; None for one not known."""
+    name = fold(name).strip(" .")
+    forms = (name, name.removesuffix("s"), name.removesuffix("n"), name.removeprefix("unit-"))
+    return next((FACTORS[one] for one in forms if one in FACTORS), None)
 
 
 def units_of(world: World, nodes: Ints) -> tuple[Longs, Ints]:
@@ -104,6 +108,32 @@ def in_one_unit(world: World, nodes: Ints, values: npt.NDArray[np.float64]) -> n
     most = factors[int(kinds[np.argmax(counts)])]
     by = np.array([factors.get(int(unit), most) for unit in own])
     return np.asarray(values * (by / most))
+
+
+def in_unit(
+    world: World, nodes: Ints, values: npt.NDArray[np.float64], unit: str
+) -> tuple[Mask, npt.NDArray[np.float64]]:
+    """Which values of dimensions are in a unit, told by its IRI or a name, or in another of the same quantity; and all values
+    in it, NaN for those of other quantities."""
+    own, units = units_of(world, nodes)
+    asked = [int(one) for one in units if _is_called(world, int(one), unit)]
+    known = next((found for one in asked if (found := factor_of(world, one))), None)
+    factors = dict.fromkeys(asked, 1.0)
+    for one in map(int, units):
+        if known and (found := factor_of(world, one)) and found[0] == known[0]:
+            factors[one] = found[1] / known[1]
+    by = np.array([factors.get(int(one), np.nan) for one in own])
+    return ~np.isnan(by), np.array([*map(converted, values, by)], np.float64)
+
+
+def _is_called(world: World, unit: int, name: str) -> bool:
+    labels = {fold(label.text) for label in world.graph.labels(unit)}
+    return world.graph.iri(unit) == name or fold(name) in labels
+
+
+def converted(value: float, by: float) -> float:
+    """A value in another unit: 2.3 m are 230 cm, and not 229.99999999999997."""
+    return float(value) if by == 1 else float(f"{value * by:.12g}")
 
 
 UNDATED = "undated"  # no date where a date was asked for

@@ -18,7 +18,7 @@ import pyarrow as pa
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Bytes, Ints, Longs, distinct, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END
-from crmrag_query.plans.compute import UNCERTAIN, UNDATED, Outcome, compute
+from crmrag_query.plans.compute import UNCERTAIN, UNDATED, Outcome, compute, in_unit
 from crmrag_query.plans.records import (
     Among,
     Anchor,
@@ -31,6 +31,7 @@ from crmrag_query.plans.records import (
     Related,
     StatedIn,
     Texted,
+    Valued,
     Way,
     check_size,
 )
@@ -45,6 +46,7 @@ from crmrag_query.plans.ways import (
     links_of,
     literal,
     nodes_leading_to,
+    numbers,
     of_types,
     targeted,
     way_literals,
@@ -245,6 +247,8 @@ def _stated(world: World, constraint: Constraint, among: Mask) -> Mask:
             return dated(world, constraint, among)
         case Texted():
             return holding(world, constraint, among)
+        case Valued():
+            return valued(world, constraint)
         case Among():
             return world.mask(world.nodes_of(constraint.iris))
         case Member():
@@ -272,6 +276,33 @@ def dated(world: World, constraint: Dated, among: Mask | None = None) -> Mask:
         return within_period(world, constraint)
     period = constraint.model_copy(update={"negated": False, "way": None})
     return _recalled(world, constraint.way, period, lambda: _nodes(within_period(world, period)), among)
+
+
+def valued(world: World, constraint: Valued) -> Mask:
+    """Nodes that lead by the way to a number within the bounds, negated or not."""
+    stated = constraint.model_copy(update={"negated": False})
+    return world.recalled(
+        stated, lambda: _nodes(leading_to_literals(world, stated.way, _rows_within(world, stated)))
+    ).mask
+
+
+def _rows_within(world: World, constraint: Valued) -> Longs:
+    """The rows of the literals, of properties that the way may end in, that state a number within the bounds."""
+    last = links_of(world, constraint.way)[-1]
+    ends = {number for route in last for _, properties in route.literals for number in properties}
+    rows = np.flatnonzero(np.isin(world.literal_property, [*ends]))
+    states, value = numbers(world, rows)
+    rows = rows[states]
+    if constraint.unit:
+        owners = np.asarray(world.graph.literal_table.column("subject").to_numpy())[rows]
+        known, value = in_unit(world, owners.astype(np.int32), value, constraint.unit)
+        rows, value = rows[known], value[known]
+    within = np.ones(len(rows), bool)
+    if (least := constraint.least) is not None:
+        within &= (value >= least) if constraint.least_counts else (value > least)
+    if (most := constraint.most) is not None:
+        within &= (value <= most) if constraint.most_counts else (value < most)
+    return rows[within]
 
 
 def _recalled(
@@ -444,6 +475,10 @@ def _proofs(world: World, one: Constraint, nodes: Ints) -> list[Proofs]:
             return _proofs_by_way(
                 world, way, nodes, lambda cells: within_period(world, one, cells.astype(np.int32))
             )
+        case Valued():
+            links, rows = links_of(world, one.way), _rows_within(world, one)
+            literals = (_to_literal(world, links, node, rows) for node in nodes.tolist())
+            return [[] if proof is None else [proof] for proof in literals]
         case Member():
             inner = _explained(world, one.plan.where, nodes)
             return [[_inwards(proof, proof.constraint) for proof in proofs] for proofs in inner]
@@ -495,8 +530,10 @@ def _proofs_by_way(
     return found
 
 
-def _to_literal(world: World, links: Sequence[Routes], member: int) -> Proof | None:
-    """The way to the first literal: over nodes to the one that has it."""
+def _to_literal(
+    world: World, links: Sequence[Routes], member: int, among: Longs | None = None
+) -> Proof | None:
+    """The way to the first literal, perhaps of those in some rows: over nodes to the one that has it."""
     *before, last = links
     at = np.array([member], np.int64)
     for routes in before:
@@ -509,6 +546,7 @@ def _to_literal(world: World, links: Sequence[Routes], member: int) -> Proof | N
         for owner in link_pairs(world, [start], np.array([node], np.int32)).cell.tolist():
             rows = np.arange(int(ptr[owner]), int(ptr[owner + 1]))
             rows = rows[np.isin(world.literal_property[rows], properties)]
+            rows = rows if among is None else rows[np.isin(rows, among)]
             if len(rows):
                 links = (*before, (start,))
                 walk = Walk(world, links[0], np.array([member], np.int32))

@@ -17,6 +17,7 @@ ComputeKind = Literal["list", "count", "ask", "rank", "group", "table", "pairs",
 GroupedBy = Literal["entity", "year", "decade", "century"]
 Edge = Literal["span", "begin", "end"]
 """What counts of a recorded date: all of it, or its first or its last day alone."""
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 DEEPEST = 5
 """Plans within plans, an ``either`` counting as one: a question says two or three."""
@@ -127,6 +128,34 @@ class Texted(Part):
     negated: bool = False
 
 
+class Valued(Part):
+    """The member leads by ``way`` to a literal that states a number from ``least`` to ``most``, None: open.
+
+    ``least_counts``, ``most_counts``: whether the bound itself is within. ``unit``: the IRI or a name of a unit; only numbers
+    of dimensions and sums of money in it count, and such in others of the same quantity, converted. Without one all numbers
+    do, as they are written.
+    """
+
+    kind: Literal["valued"] = "valued"
+    way: Way
+    least: Finite | None = None
+    most: Finite | None = None
+    least_counts: bool = True
+    most_counts: bool = True
+    unit: Annotated[str, StringConstraints(max_length=4000)] = ""
+    negated: bool = False
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Valued:
+        if self.least is None and self.most is None:
+            raise ValueError("a number has a least, a most, or both")
+        if self.least is not None and self.most is not None:
+            one = self.least == self.most
+            if self.least > self.most or (one and not (self.least_counts and self.most_counts)):
+                raise ValueError("no number lies between these bounds: the least must not be above the most")
+        return self
+
+
 class Among(Part):
     """The member is one of ``iris``, such as those of an answer before."""
 
@@ -167,7 +196,8 @@ class Either(Part):
 
 
 Constraint = Annotated[
-    Related | Dated | Texted | Among | Member | StatedIn | ReadFromPage | Either, Field(discriminator="kind")
+    Related | Dated | Texted | Valued | Among | Member | StatedIn | ReadFromPage | Either,
+    Field(discriminator="kind"),
 ]
 
 
@@ -335,7 +365,7 @@ def check_size(plan: Plan) -> None:
 
 
 _NEST = f"At most {DEEPEST} may be nested."
-_CONDITIONS = (Related, Dated, Texted, Among, Member, StatedIn, ReadFromPage, Either, Column)
+_CONDITIONS = (Related, Dated, Texted, Valued, Among, Member, StatedIn, ReadFromPage, Either, Column)
 
 
 def parts_of(plan: Plan) -> Iterator[Part | tuple[object, ...]]:
@@ -362,7 +392,7 @@ def _counted(plan: Plan) -> tuple[int, int]:
     return conditions, values
 
 
-for _part in (Way, Anchor, Related, Member, Either, Measure, Column, Compute, Plan):
+for _part in (Way, Anchor, Related, Valued, Member, Either, Measure, Column, Compute, Plan):
     _part.model_rebuild()
 
 

@@ -26,6 +26,7 @@ from crmrag_query.plans.execute import (
     find_members,
     holding,
     members_of,
+    valued,
     within_period,
 )
 from crmrag_query.plans.records import (
@@ -43,6 +44,7 @@ from crmrag_query.plans.records import (
     StatedIn,
     Target,
     Texted,
+    Valued,
     Way,
 )
 from crmrag_query.plans.ways import (
@@ -465,6 +467,8 @@ def _constraint(terms: Terms, plan: Plan, one: Constraint, member: str) -> list[
             lines = [f'{member} {prop} {value} . FILTER(STRSTARTS(STR({member}), "{READ}"))']
         case Either():
             return _either(terms, plan, one, member)
+        case Valued(unit=""):
+            lines = _valued(terms, one, member)
         case Dated() if one.way is not None:
             lines = _dated(terms, plan, one, member)
         case _:
@@ -474,12 +478,14 @@ def _constraint(terms: Terms, plan: Plan, one: Constraint, member: str) -> list[
 
 
 def _held(world: World, plan: Plan, one: Constraint) -> Ints:
-    """Nodes that SPARQL cannot find by itself: named ones, and those with such a text or date."""
+    """Nodes that SPARQL cannot find by itself: named ones, and those with such a text, date or number in a unit."""
     match one:
         case Among():
             return world.nodes_of(one.iris)
         case Dated():
             found = within_period(world, one) & targeted(world, plan.target)
+        case Valued():
+            found = valued(world, one) & targeted(world, plan.target)
         case Texted():  # only what the plan without its texts finds is looked through
             rest = tuple(other for other in plan.where if not isinstance(other, Texted | Either))
             among = find_members(world, plan.model_copy(update={"where": rest}))
@@ -501,6 +507,19 @@ def _dated(terms: Terms, plan: Plan, one: Dated, member: str) -> list[str]:
         at = np.flatnonzero(reached).astype(np.int32)
     dates = at[within_period(world, one)[at]]
     return way_lines(terms, one.way, member, terms.fresh("date"), Ends(dates))[0]
+
+
+def _valued(terms: Terms, one: Valued, member: str) -> list[str]:
+    """A way to a number within the bounds."""
+    end = terms.fresh("end")
+    states, number = _stated_number(terms, end)
+    bounds = []
+    if one.least is not None:
+        bounds.append(f"{number} {'>=' if one.least_counts else '>'} {_written(one.least)}")
+    if one.most is not None:
+        bounds.append(f"{number} {'<=' if one.most_counts else '<'} {_written(one.most)}")
+    lines = way_lines(terms, one.way, member, end, Ends())[0]
+    return lines if NOTHING in lines else [*lines, *states, f"FILTER({' && '.join(bounds)})"]
 
 
 def _stated_in(terms: Terms, one: StatedIn, member: str) -> list[str]:
@@ -789,12 +808,18 @@ def _day(terms: Terms, plan: Plan, end: str) -> tuple[list[str], str]:
 
 def _number(terms: Terms, plan: Plan, end: str) -> tuple[list[str], str]:
     """The number that a literal states, and the expression of the value."""
+    lines, number = _stated_number(terms, end)
+    return lines, f"{'MIN' if plan.compute.ascending else 'MAX'}({number})"
+
+
+def _stated_number(terms: Terms, end: str) -> tuple[list[str], str]:
+    """Lines by which a literal states a number, and the variable of that."""
     number, dates = terms.fresh("number"), ", ".join(f"<{one}>" for one in DAYS)
     lines = [
         f'FILTER(isLiteral({end}) && REGEX(STR({end}), "{NUMBER}") && DATATYPE({end}) NOT IN ({dates}))',
         f"BIND(<{XSD}double>(STR({end})) AS {number})",
     ]
-    return lines, f"{'MIN' if plan.compute.ascending else 'MAX'}({number})"
+    return lines, number
 
 
 def _written(value: float | int) -> str:

@@ -23,6 +23,7 @@ from crmrag_query.plans.records import (
     Plan,
     Related,
     Texted,
+    Valued,
     read_plan,
 )
 from crmrag_query.plans.world import World
@@ -138,6 +139,8 @@ def _same_slot(old: Constraint, new: Constraint) -> bool:
     if isinstance(old, Dated) and isinstance(new, Dated):
         return True
     if isinstance(old, Texted) and isinstance(new, Texted):
+        return old.way == new.way
+    if isinstance(old, Valued) and isinstance(new, Valued):
         return old.way == new.way
     return isinstance(old, Related) and isinstance(new, Related) and old.way == new.way
 

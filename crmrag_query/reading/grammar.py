@@ -22,7 +22,7 @@ from crmrag_query.graph.arrays import distinct, shared
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import PREPOSITION_ROLES, Language
 from crmrag_query.ontology.categories import Category
-from crmrag_query.plans.compute import comparable, units_of
+from crmrag_query.plans.compute import comparable, converted, factor_of, known_unit, units_of
 from crmrag_query.plans.records import (
     Among,
     Anchor,
@@ -36,14 +36,26 @@ from crmrag_query.plans.records import (
     Related,
     Target,
     Texted,
+    Valued,
     Way,
     parts_of,
 )
 from crmrag_query.plans.ways import leading_to, pairs
 from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.questions.words import Chunk
+from crmrag_query.reading.amounts import amounts
 from crmrag_query.reading.earlier import as_list, changed
-from crmrag_query.reading.items import IDLE, JOINS, NEGATIONS, RANKING, Item, is_like, plan_meaning, text_item
+from crmrag_query.reading.items import (
+    IDLE,
+    JOINS,
+    NEGATIONS,
+    RANKING,
+    Amount,
+    Item,
+    is_like,
+    plan_meaning,
+    text_item,
+)
 from crmrag_query.reading.lexicon import (
     NARROWER,
     PREPOSITIONS,
@@ -131,7 +143,7 @@ PREMODIFYING = frozenset(
 
 @dataclass(frozen=True)
 class Condition:
-    """What holds of a node of a reading: a tie to another node, a date, a text, or that it is of a kind (no tie);
+    """What holds of a node of a reading: a tie to another node, a date, a text, a number, or that it is of a kind (no tie);
     ``others``: the tie leads to something other than the child; ``lasting``: dates that reach into the period count."""
 
     tie: Tie | None
@@ -139,6 +151,7 @@ class Condition:
     negated: bool = False
     period: Interval | None = None
     text: str = ""
+    number: Valued | None = None
     among: bool = False
     others: bool = False
     lasting: bool = False
@@ -237,7 +250,7 @@ class Grammar:
             self.form.asks = False
         items = self._with_unknown_names(items)
         self.items = items
-        spoken = [item for item in items if item.sort in ("name", "noun", "date", "text")]
+        spoken = [item for item in items if item.sort in ("name", "noun", "date", "text", "amount")]
         taken = {at for item in items for at in range(item.first, item.last)}
         idle = frozenset().union(*(self.own.roles[role] for role in IDLE if role in self.own.roles))
         self.free = tuple(
@@ -650,6 +663,9 @@ class Grammar:
                 covered=state.covered | around,
                 score=state.score + 0.6,
             )
+            return
+        if isinstance(item.value, Amount):
+            yield from self._attach_amount(state, item, item.value, flags)
             return
         number = self._number_before(item)
         for meaning in item.meanings[:MEANINGS]:
@@ -1161,6 +1177,108 @@ class Grammar:
                     used=state.used | {flag.first for role, flag in flags.items() if role in NEGATIONS},
                 )
 
+    def _attach_amount(
+        self, state: State, item: Item, amount: Amount, flags: Mapping[str, Item]
+    ) -> Iterator[State]:
+        negated = bool(flags.keys() & NEGATIONS)
+        for hops, parent in enumerate(reversed(state.spine)):
+            found = self._amount_way(amount, state.nodes[parent])
+            valued = self._in_unit(amount, found[0], state.nodes[parent]) if found is not None else None
+            if found is None or valued is None:
+                continue
+            condition = Condition(None, number=valued[0].model_copy(update={"negated": negated}))
+            doubt = valued[1] if found[2] else valued[1] | {f"which size: {item.text}"}
+            yield replace(
+                state,
+                conditions=(*state.conditions, (parent, condition)),
+                covered=state.covered | {at for at in self.open if self.stems[at] in found[1]},
+                score=state.score + 0.6 + self.weights.said - self.weights.far_parent * hops,
+                doubt=state.doubt | doubt,
+                used=state.used | {flag.first for role, flag in flags.items() if role in NEGATIONS},
+            )
+
+    def _amount_way(self, amount: Amount, near: Meaning) -> tuple[Way, frozenset[str], bool] | None:
+        """How things lead to the number of an amount, all stems that say it, and whether it may be no other."""
+        if amount.size:
+            sized = self._sized(amount.size, near)
+            return None if sized is None else (sized[0], frozenset(), sized[1])
+        stem = self.stems[amount.noun]
+        if (called := self._number_called(stem, near)) is not None:
+            return *called, True
+        asked = (id for id, words in self._quantities.items() if stem in words.says)
+        paid = next((way for id in asked if (way := self._quantity(id, near)) is not None), None)
+        return None if paid is None else (paid, frozenset({stem}), True)
+
+    def _in_unit(self, amount: Amount, way: Way, near: Meaning) -> tuple[Valued, frozenset[str]] | None:
+        """The condition of an amount in a unit that the data have, and its doubts; None for a unit that they do not have."""
+        bounds = Valued(
+            way=way, least=amount.least, most=amount.most,
+            least_counts=amount.least_counts, most_counts=amount.most_counts,
+        )  # fmt: skip
+        units = self._units(way, near)
+        if not amount.unit:
+            return bounds, frozenset({"several units"} if len(units) > 1 else ())
+        stem, known = self.own.stem(amount.unit), known_unit(amount.unit)
+        for unit in units:
+            labels = [one.text for one in self.graph.labels(unit)]
+            if stem in self.own.all_stems(labels):
+                return bounds.model_copy(update={"unit": self.graph.iri(unit)}), frozenset()
+        for unit in units if known else ():
+            has = factor_of(self.world, unit)
+            if known and has and has[0] == known[0]:
+                return _scaled(bounds, known[1] / has[1], self.graph.iri(unit)), frozenset()
+        if units or known is None:
+            return None
+        says = self.ties.lexicon.step_stems(way.paths[0][0], self.own.code) if way.paths else frozenset()
+        if stem in says:  # "weight in kg"
+            return bounds, frozenset()
+        has = next((one for word in says if len(word) > 1 and (one := known_unit(word)) is not None), None)
+        if has is not None and has[0] == known[0]:
+            return _scaled(bounds, known[1] / has[1]), frozenset()
+        return bounds, frozenset({f"which unit: {amount.unit}"})
+
+    def _units(self, way: Way, near: Meaning) -> list[int]:
+        """The units of what things lead to by a way without its last link, to a number, the most frequent first."""
+        if way.then is None:
+            return []
+
+        def found() -> list[int]:
+            alone = way.model_copy(update={"then": None, "direct": True})
+            ends = distinct(pairs(self.world, alone, near.nodes, literals=False).cell)
+            own, every = units_of(self.world, ends.astype(np.int32))
+            return sorted(every.tolist(), key=lambda unit: -int((own == unit).sum()))
+
+        return self._once(found, (near,), "units", way)
+
+    def _names_number(self, at: int) -> bool:
+        """Whether anything in the data leads to a number that a word of the question names."""
+        stem, lexicon, code = self.stems[at], self.ties.lexicon, self.own.code
+        return (
+            any(stem in one.ends | one.says for one in self._quantities.values())
+            or stem in lexicon.dimension_types(code)
+            or any(stem in lexicon.step_stems(iri, code) for iri in lexicon.numbers)
+        )
+
+    def with_amounts(
+        self, items: tuple[Item, ...], since: int = 0
+    ) -> Iterator[tuple[tuple[Item, ...], float]]:
+        """The items with one or more amounts in place of all that they overlap: "more than 45 seats"."""
+        for one in self._amounts:
+            if one.first >= since:
+                rest = [item for item in items if item.last <= one.first or item.first >= one.last]
+                chosen = tuple(sorted((*rest, one), key=lambda item: item.first))
+                yield chosen, one.score
+                further = self.with_amounts(chosen, one.last)
+                yield from ((more, one.score + gained) for more, gained in further)
+
+    @cached_property
+    def _amounts(self) -> tuple[Item, ...]:
+        found = amounts(self.words, self.chunks, self.own)
+        return tuple(
+            one for one in found
+            if isinstance(one.value, Amount) and (one.value.size or self._names_number(one.value.noun))
+        )  # fmt: skip
+
     def _is_office(self, near: Meaning, place: Item | None) -> bool:
         """Whether what is said of somebody is a time in which they were it: "who was *mayor* in 1475"."""
         said = self.form.who and place is not None and place.sort == "noun"
@@ -1623,12 +1741,16 @@ class Grammar:
         """The dimension that an adjective of size speaks of and that things have, and whether it may speak of no other."""
         stem = self.own.stem(fold(word.split()[-1]))[:4]
         for name, words in self.own.raw["operators"]["measures"].items():
-            if any(self.own.stem(fold(one)).startswith(stem) for one in words):
-                ids = [name] if name != "any" else ["height", "length", "width", "depth"]
-                known = [way for id in ids if (way := self._quantity(id, near)) is not None]
-                if known:
-                    return known[0], len(known) == 1
+            speaks = any(self.own.stem(fold(one)).startswith(stem) for one in words)
+            if speaks and (found := self._sized(name, near)) is not None:
+                return found
         return None
+
+    def _sized(self, name: str, near: Meaning) -> tuple[Way, bool] | None:
+        """The way to the dimension of a name, "any" for one of several, and whether things have no other of these."""
+        ids = [name] if name != "any" else ["height", "length", "width", "depth"]
+        known = [way for id in ids if (way := self._quantity(id, near)) is not None]
+        return (known[0], len(known) == 1) if known else None
 
     def _paid(self, near: Meaning) -> Way | None:
         """The number by which a verb of the question measures: to cost, to weigh."""
@@ -1665,6 +1787,8 @@ class Grammar:
                 yield Among(iris=state.nodes[one.child].iris, negated=one.negated)
             elif one.text:
                 yield Texted(texts=(one.text,), whole=True, negated=one.negated)
+            elif one.number is not None:
+                yield one.number
             elif one.tie is None:
                 kind = state.nodes[one.child]
                 inner = tuple(self._conditions(state, one.child))
@@ -1718,6 +1842,12 @@ class Grammar:
         if not inner and target.types and not (target.classes or target.categories):
             return Anchor(types=target.types)
         return Anchor(plan=Plan(target=target, where=inner))
+
+
+def _scaled(bounds: Valued, by: float, unit: str = "") -> Valued:
+    """The bounds of a number in another unit."""
+    least, most = (None if one is None else converted(one, by) for one in (bounds.least, bounds.most))
+    return bounds.model_copy(update={"least": least, "most": most, "unit": unit})
 
 
 NAMING = frozenset({"of", "material", "about", "from", "agent"})

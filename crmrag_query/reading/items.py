@@ -40,7 +40,21 @@ from crmrag_query.reading.ties import Meaning
 from crmrag_query.text import fold, tokenize
 
 HOMONYMS = 300  # entities of one name that are taken together
-Sort = Literal["name", "noun", "date", "number", "op", "text"]
+Sort = Literal["name", "noun", "date", "number", "amount", "op", "text"]
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Bounds of a number, None: open, and whether they count themselves; ``unit``: a word that may be one; ``size``: the
+    dimension that an adjective speaks of; ``noun``: where else the word stands that says of what the number is."""
+
+    least: float | None = None
+    most: float | None = None
+    least_counts: bool = True
+    most_counts: bool = True
+    unit: str = ""
+    size: str = ""
+    noun: int = -1
 
 
 @dataclass(frozen=True)
@@ -48,7 +62,7 @@ class Item:
     """A stretch of a question: its words ``first`` to before ``last``.
 
     ``score``: how likely it is to be one; ``meanings``: of a name or noun, the likeliest first; ``roles``: of small words;
-    ``value``: of a number or date; ``stems``: of a noun; ``whole``: of a name, whether a whole name
+    ``value``: of a number, amount or date; ``stems``: of a noun; ``whole``: of a name, whether a whole name
     is written; ``refers``: it stands for what went before; ``called``: of a name its names in other languages.
     """
 
@@ -59,7 +73,7 @@ class Item:
     text: str
     meanings: tuple[Meaning, ...] = field(default=(), repr=False)
     roles: frozenset[str] = frozenset()
-    value: Interval | int | None = None
+    value: Interval | Amount | int | None = None
     stems: frozenset[str] = frozenset()
     whole: bool = True
     refers: bool = False

@@ -230,9 +230,9 @@ def _overlap(one: Item, other: Item) -> bool:
 
 
 def _variants(grammar: Grammar, items: tuple[Item, ...]) -> Iterator[tuple[float, tuple[Item, ...]]]:
-    """A cut with words of titles as texts, and with what "and" and "or" join as one."""
+    """A cut with words of titles as texts, with amounts, and with what "and" and "or" join as one."""
     titled = list(with_titles(items, grammar.words, grammar.own))
-    for one, gained in titled or [(items, 0.0)]:
+    for one, gained in (*(titled or [(items, 0.0)]), *grammar.with_amounts(items)):
         together = joined(one, grammar.words, grammar.own, grammar.graph)
         if together != one:
             yield gained + 0.8, together

@@ -32,6 +32,7 @@ from crmrag_query.plans.records import (
     StatedIn,
     Target,
     Texted,
+    Valued,
     Way,
 )
 from crmrag_query.plans.world import World, class_numbers
@@ -346,6 +347,8 @@ def _unmet(one: Constraint, target: Target, world: World) -> Iterator[str]:
         case Texted() if not _size(world, Target(), one):
             where = f"text by {_in_words(way, world)}" if way else "name in the data"
             yield f"no {where} holds {_some(one.texts)}"
+        case Valued() if not _size(world, target, one):
+            yield f"no number by {_in_words(one.way, world)} is within these bounds"
         case StatedIn() if not _size(world, target, one):
             yield "nothing of the target is stated in these graphs"
         case Either(of=of):

@@ -35,7 +35,7 @@ from crmrag_query.plans.records import (
     StatedIn,
     Target,
     Texted,
-    Way,
+    Valued,
     read_plan,
 )
 from crmrag_query.sets.records import AnswerSet, Cell, Chip, Row
@@ -157,6 +157,10 @@ def _constraint(wording: Wording, one: Constraint) -> str:
         case Texted():
             way = wording.way(one.way) if one.way else words.name
             return words.contains.format(what=way, first=wording.any_of(map(wording.name, one.texts)))
+        case Valued():
+            unit = wording.unit(one.unit) if one.unit else ""
+            bounds = f"{_bounds(words, one)} {unit}".rstrip()
+            return _stated(words, wording.measured(one.way), bounds)
         case Among():
             # those by name where they have few names: eleven records of one painter are named once
             count = len(one.iris)
@@ -184,6 +188,22 @@ def _anchor(wording: Wording, anchor: Anchor) -> str:
 
 def _stated(words: SetWords, way: str, what: str) -> str:
     return words.stated.replace("{way}", way).replace("{what}", what)
+
+
+def _bounds(words: SetWords, one: Valued) -> str:
+    """ "more than 45", "20–30", "at least 20, less than 30"."""
+    least, most = (None if bound is None else figure(bound) for bound in (one.least, one.most))
+    if least is not None and most is not None and one.least_counts and one.most_counts:
+        return least if least == most else f"{least}–{most}"
+    above = words.at_least_number if one.least_counts else words.more_than
+    below = words.at_most_number if one.most_counts else words.less_than
+    told = ((above, least), (below, most))
+    return ", ".join(words_.replace("{n}", bound) for words_, bound in told if bound is not None)
+
+
+def figure(number: float) -> str:
+    """A number as it is written: 45 and not 45.0."""
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
 def _edge(words: SetWords, edge: str, way: str) -> str:
@@ -215,9 +235,8 @@ def _compute(wording: Wording, compute: Compute) -> str:
 def _rank(wording: Wording, compute: Compute) -> str:
     words, measure = wording.words, compute.measure
     assert measure is not None
-    way = without_value(measure.way)
-    to = _anchor(wording, measure.to)
-    what = _stated(words, wording.way(way), to) if to else wording.way(way)
+    way, to = wording.measured(measure.way), _anchor(wording, measure.to)
+    what = _stated(words, way, to) if to else way
     sides = {
         "count": words.number_of,
         "earliest": words.earliest,
@@ -230,12 +249,6 @@ def _rank(wording: Wording, compute: Compute) -> str:
         whole = (words.lowest if compute.ascending else words.highest).format(what=label)
         label = most.format(what=what) if most else whole
     return ", ".join([label, *_limits(words, compute)])
-
-
-def without_value(way: Way) -> Way:
-    """The way without the last step to the number of a dimension: a weight is its value."""
-    is_value = way.then is not None and way.then.relations == ("dimension_value",)
-    return way.model_copy(update={"then": None}) if is_value else way
 
 
 def _limits(words: SetWords, compute: Compute) -> Iterator[str]:

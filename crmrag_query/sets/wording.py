@@ -60,8 +60,13 @@ class Wording:
         """The way's label: of its relations and relationships, else of its paths, then of what follows."""
         return STEP.join(self._link(link) for link in way.links)
 
+    def measured(self, way: Way) -> str:
+        """The label of a way to a number, without the last step to that of a dimension: a weight is its value."""
+        links = way.links
+        return STEP.join(map(self._link, links[:-1] if _is_measured(links[0]) else links))
+
     def _link(self, way: Way) -> str:
-        if way.types and way.then is not None and way.then.relations == ("dimension_value",):
+        if way.types and _is_measured(way):
             return self.any_of(map(self.kind, way.types))  # "service weight" rather than how it was measured
         named = [self._relation(id, way.inverse) for id in way.relations]
         named += map(self._relationship, way.relationships)
@@ -114,6 +119,10 @@ class Wording:
 
     def _end(self, iri: str) -> str:
         return self.name(iri.rstrip("/#").replace("#", "/").rpartition("/")[2] or iri)
+
+    def unit(self, unit: str) -> str:
+        """The label of a unit, which a plan gives by IRI or by a name."""
+        return self.name(unit) if self.release[Graph].node(unit) is None else self.node(unit)
 
     def name(self, text: str) -> str:
         """A name of the data on one line, shortened."""
@@ -187,6 +196,11 @@ class Wording:
         if len(classes) > 1 and not OBJECTS.isdisjoint(classes):
             return words.objects
         return words.categories.get(BASES.get(classes[0], ""), "") if len(classes) == 1 else ""
+
+
+def _is_measured(way: Way) -> bool:
+    """Whether a way leads on to the number of a dimension."""
+    return way.then is not None and way.then.relations == ("dimension_value",)
 
 
 OBJECTS = frozenset({"E18", "E19", "E22", "E24"})

@@ -84,6 +84,16 @@ def constraints(sample: Sample, inner: Plans | None) -> Plans:
         st.sampled_from(["span", "span", "begin", "end"]), st.booleans(), negated,
     )  # fmt: skip
     text = st.sampled_from(["icon", "γεωργιος", "SAINT", "two", "1500", "nowhere", "on of", "7"])
+    bound = st.sampled_from([0, 1, 2, 2.5, 7, 12, 1500])
+    bounds = st.fixed_dictionaries(
+        {"least": bound}, optional={"most": bound.map(lambda one: one + 1500), "most_counts": st.booleans()}
+    ) | st.fixed_dictionaries({"most": bound})
+    valued = st.builds(
+        lambda way, bounds, unit, counts, negated: {
+            "kind": "valued", "way": way, **bounds, "unit": unit, "least_counts": counts, "negated": negated
+        },
+        numbered(way), bounds, st.sampled_from(["", "", "cm", "none"]), st.booleans(), negated,
+    )  # fmt: skip
     kinds: dict[str, dict[str, st.SearchStrategy[object]]] = {
         "related": {"way": way, "to": anchors(sample, inner)},
         "texted": {"texts": st.lists(text, min_size=1, max_size=2), "whole": st.booleans()},
@@ -97,6 +107,7 @@ def constraints(sample: Sample, inner: Plans | None) -> Plans:
         kinds["member"] = {"plan": inner}
     simple = st.one_of(
         dated,
+        valued,
         *(
             st.fixed_dictionaries(
                 {"kind": st.just(kind), "negated": negated, **fields},
@@ -132,12 +143,16 @@ def _ranked(way: Plans, anchor: Plans) -> Plans:
     dated = st.fixed_dictionaries(
         {"kind": st.sampled_from(["earliest", "latest"]), "way": way}, optional={"to": anchor}
     )
-    number = st.just({"paths": [["P90"]]}) | way.map(lambda way: way | {"then": {"paths": [["P90"]]}}) | way
-    valued = st.fixed_dictionaries({"kind": st.just("value"), "way": number})
+    valued = st.fixed_dictionaries({"kind": st.just("value"), "way": numbered(way)})
     return st.fixed_dictionaries(
         {"kind": st.just("rank"), "measure": counted | dated | valued, "ascending": st.booleans()},
         optional={"first": FEW, "at_least": FEW, "identity": IDENTITY},
     )
+
+
+def numbered(way: Plans) -> Plans:
+    """Ways that may end in numbers."""
+    return st.just({"paths": [["P90"]]}) | way.map(lambda way: way | {"then": {"paths": [["P90"]]}}) | way
 
 
 def _paired(way: Plans) -> Plans:

@@ -21,6 +21,7 @@ from crmrag_query.plans.records import (
     StatedIn,
     Target,
     Texted,
+    Valued,
     Way,
     read_plan,
 )
@@ -174,3 +175,27 @@ def test_paths_to_what_a_relation_shows_bear_its_name(museum: Release, language:
     shown = Way(paths=created.literal_paths("shown"))
     assert Wording(museum, language).way(shown) == created.labels[language] == name
     assert Wording(museum, language).way(Way(paths=shown.paths[:1])) != name
+
+
+@pytest.mark.parametrize(
+    ("bounds", "told"),
+    [
+        ({"least": 45, "least_counts": False}, "more than 45"),
+        ({"least": 2.5}, "at least 2.5"),
+        ({"most": 1e6, "most_counts": False}, "less than 1000000"),
+        ({"most": 1e300}, "at most 1e+300"),
+        ({"least": 20, "most": 30}, "20–30"),
+        ({"least": 7, "most": 7, "unit": "km"}, "7 km"),
+        (
+            {"least": 20, "most": 30, "most_counts": False, "unit": iri("ada")},
+            "at least 20, less than 30 Ada Berg",
+        ),
+    ],
+)
+def test_bounds_of_numbers_are_told_as_they_are_written(
+    museum: Release, bounds: dict[str, object], told: str
+) -> None:
+    one = Valued.model_validate({"way": Way(paths=(("P90",),)), **bounds})
+    assert labels(museum, Plan(where=(one,)))[1] == f"has value: {told}"
+    refused = one.model_copy(update={"negated": True})
+    assert labels(museum, Plan(where=(refused,)))[1] == f"not: has value: {told}"

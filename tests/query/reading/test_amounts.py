@@ -1,0 +1,208 @@
+"""Questions for things by a number that they have: sizes in units, prices, numbers that a noun names, in six languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from crmrag_query.plans.records import Valued
+from crmrag_query.sets.describe import title_of
+from tests.support.parse_world import PREFIXES, Museum, build_museum
+
+TYPES = {
+    "statue": '"statue"@en , "statue"@fr , "Statue"@de , "άγαλμα"@el , "statua"@it , "estatua"@es',
+    "theatre": '"theatre"@en , "théâtre"@fr , "Theater"@de , "θέατρο"@el , "teatro"@it , "teatro"@es',
+    "book": '"book"@en , "livre"@fr , "Buch"@de , "βιβλίο"@el , "libro"@it , "libro"@es',
+    "box": '"box"@en , "boîte"@fr , "Kasten"@de , "κουτί"@el , "scatola"@it , "caja"@es',
+    "mill": '"mill"@en , "moulin"@fr , "Mühle"@de , "μύλος"@el , "mulino"@it , "molino"@es',
+    "loom": '"loom"@en , "métier"@fr , "Webstuhl"@de , "αργαλειός"@el , "telaio"@it , "telar"@es',
+    "seats": '"seats"@en , "places"@fr , "Sitzplätze"@de , "θέσεις"@el , "posti"@it , "asientos"@es',
+    "height": '"height"@en', "weight": '"weight"@en', "width": '"width"@en',
+}  # fmt: skip
+UNITS = {
+    "cm": '"cm"',
+    "kg": '"kg"',
+    "g": '"g"',
+    "guilder": '"guilder"@en , "Gulden"@de , "florin"@fr , "fiorino"@it',
+}
+STATUES = {"hera": (150, 80.0), "zeus": (230, 310.5), "pan": (40, 4.8), "nike": (201, 95.0)}
+"""Heights in centimetres and weights in kilograms."""
+THEATRES = {"arena": 1200, "cellar": 45, "court": 46, "barn": 20}
+BOOKS = {"atlas": 1500, "psalter": 300, "herbal": 500}
+BOXES = {"tin": (12, 80), "chest": (25, 150), "crate": (30, 200)}
+"""Widths in centimetres; prices in guilders."""
+MILLS = {"upper": 3, "lower": 1}
+
+
+def _dimension(thing: str, kind: str, value: float, unit: str = "") -> str:
+    node = f":{thing}-{kind}"
+    has = f" ; crm:P91_has_unit :{unit}" if unit else ""
+    return (
+        f":{thing} crm:P43_has_dimension {node} . {node} a crm:E54_Dimension ; crm:P2_has_type :{kind} ; "
+        f"crm:P90_has_value {value}{has} ."
+    )
+
+
+def _graph() -> str:
+    rows = [
+        PREFIXES,
+        "@prefix own: <http://example.org/own/> .",
+        'own:run rdfs:subPropertyOf crm:P3_has_note ; rdfs:label "print run"@en , "Auflage"@de , "tirage"@fr , '
+        '"tiratura"@it , "tirada"@es , "τιράζ"@el .',
+        "own:run a <http://www.w3.org/1999/02/22-rdf-syntax-ns#Property> .",
+    ]
+    rows += [f":{name} a crm:E55_Type ; rdfs:label {labels} ." for name, labels in TYPES.items()]
+    rows += [f":{name} a crm:E58_Measurement_Unit ; rdfs:label {label} ." for name, label in UNITS.items()]
+    things = {"statue": STATUES, "theatre": THEATRES, "book": BOOKS, "box": BOXES, "mill": MILLS}
+    rows += [
+        f':{name} a crm:E22_Human-Made_Object ; crm:P2_has_type :{kind} ; rdfs:label "The {name}"@en .'
+        for kind, some in things.items()
+        for name in some
+    ]
+    for name, (height, weight) in STATUES.items():
+        in_grams = name == "pan"
+        rows.append(_dimension(name, "height", height, "cm"))
+        rows.append(
+            _dimension(name, "weight", weight * 1000 if in_grams else weight, "g" if in_grams else "kg")
+        )
+    rows += [_dimension(name, "seats", seats) for name, seats in THEATRES.items()]
+    rows += [f":{name} own:run {run} ." for name, run in BOOKS.items()]
+    for name, (width, price) in BOXES.items():
+        rows.append(_dimension(name, "width", width, "cm"))
+        rows.append(
+            f":{name}-sale a crm:E96_Purchase ; crm:P24_transferred_title_of :{name} ; "
+            f"crm:P179_had_sales_price :{name}-price . :{name}-price a crm:E97_Monetary_Amount ; "
+            f"crm:P90_has_value {price} ; crm:P180_has_currency :guilder ."
+        )
+    for name, looms in MILLS.items():
+        rows += [
+            f":{name} crm:P46_is_composed_of :{name}-{n} . :{name}-{n} a crm:E22_Human-Made_Object ; "
+            f"crm:P2_has_type :loom ."
+            for n in range(looms)
+        ]
+    return "\n".join(rows)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Museum:
+    return build_museum(tmp_path_factory.mktemp("amounts") / "project", _graph())
+
+
+def theatres(least: float, most: float = float("inf")) -> set[str]:
+    return {name for name, seats in THEATRES.items() if least <= seats <= most}
+
+
+def statues(least: float, most: float = float("inf")) -> set[str]:
+    return {name for name, (height, _) in STATUES.items() if least <= height <= most}
+
+
+def heavy(least: float, most: float = float("inf")) -> set[str]:
+    return {name for name, (_, weight) in STATUES.items() if least <= weight <= most}
+
+
+LISTS = [
+    ("Which theatres have more than 45 seats?", theatres(45.5)),
+    ("Theatres with at least twenty seats", theatres(20)),
+    ("Which theatres with more than 40 seats have fewer than 50 seats?", theatres(40.5, 49.5)),
+    ("Which theatres have 45 seats or more?", theatres(45)),
+    ("Which theatres have fewer than 46 seats?", theatres(0, 45)),
+    ("Which theatres have between 20 and 46 seats?", theatres(20, 46)),
+    ("Which theatres do not have more than 45 seats?", theatres(0, 45)),
+    ("Which books had a print run of over 500?", {"atlas"}),
+    ("Which books had a print run of at least 500?", {"atlas", "herbal"}),
+    ("Which statues are taller than 2 metres?", statues(200.5)),
+    ("Which statues are taller than 2.01 m?", statues(201.5)),
+    ("Which statues are higher than 150 cm?", statues(150.5)),
+    ("Which statues are over 2 m tall?", statues(200.5)),
+    ("Which statues have a height of less than 200 cm?", statues(0, 199)),
+    ("Which statues are heavier than 5 kg?", heavy(5.5)),
+    ("Which statues are lighter than 5 kg?", heavy(0, 4.9)),
+    ("Which statues weigh more than 90,000 g?", heavy(90)),
+    ("Which boxes cost less than 100 guilders?", {"tin"}),
+    ("Which boxes are between 20 and 30 cm wide?", {"chest", "crate"}),
+    ("Which boxes are wider than 250 mm?", {"crate"}),
+    ("Welche Theater haben mehr als 45 Sitzplätze?", theatres(45.5)),
+    ("Welche Bücher hatten eine Auflage von über 500?", {"atlas"}),
+    ("Welche Statuen sind höher als 2 m?", statues(200.5)),
+    ("Welche Statuen sind schwerer als 95,5 kg?", heavy(95.5)),
+    ("Welche Kästen sind zwischen 20 und 30 cm breit?", {"chest", "crate"}),
+    ("Quels théâtres ont plus de 45 places ?", theatres(45.5)),
+    ("Quels livres ont un tirage de plus de 500 ?", {"atlas"}),
+    ("Quelles statues sont plus hautes que 2 m ?", statues(200.5)),
+    ("Quelles statues sont moins lourdes que 5 kg ?", heavy(0, 4.9)),
+    ("Quali teatri hanno più di 45 posti?", theatres(45.5)),
+    ("Quali statue sono più alte di 2 m?", statues(200.5)),
+    ("Quali libri hanno una tiratura di oltre 500?", {"atlas"}),
+    ("¿Qué teatros tienen más de 45 asientos?", theatres(45.5)),
+    ("¿Qué estatuas son más altas que 2 m?", statues(200.5)),
+    ("¿Qué libros tienen una tirada de más de 500?", {"atlas"}),
+    ("Ποια θέατρα έχουν περισσότερες από 45 θέσεις;", theatres(45.5)),
+    ("Ποια αγάλματα είναι ψηλότερα από 2 μέτρα;", statues(200.5)),
+    ("Ποια βιβλία έχουν τιράζ πάνω από 500;", {"atlas"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "wanted"), LISTS)
+def test_a_number_restricts_what_is_asked_for(store: Museum, question: str, wanted: set[str]) -> None:
+    assert store.read(question) == wanted
+
+
+def test_most_of_these_are_sure(store: Museum) -> None:
+    assert store.share_sure([question for question, _ in LISTS]) > 0.8
+
+
+def test_such_a_set_is_counted_ranked_and_asked_for_yes_or_no(store: Museum) -> None:
+    assert store.value("How many theatres have more than 45 seats?") == len(theatres(45.5))
+    assert store.value("Are there statues taller than 3 m?") is False
+    assert store.value("Is there a book with a print run of more than 1,000?") is True
+    assert store.read("Which statue taller than 150 cm is the heaviest?") == {"zeus"}
+
+
+def test_things_that_are_counted_are_still_counted(store: Museum) -> None:
+    assert store.read("Which mills have more than two looms?") == {"upper"}
+    assert store.read("Which mills have at least one loom?") == set(MILLS)
+
+
+def _condition(store: Museum, question: str) -> Valued:
+    plan = store.parse(question).plan
+    assert plan is not None
+    (found,) = (one for one in plan.where if isinstance(one, Valued))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("question", "unit", "least"),
+    [
+        ("Which statues are taller than 2.3 m?", "cm", 230),
+        ("Which statues are heavier than 20 lb?", "kg", 9.0718474),
+        ("Which statues are taller than 6 ft?", "cm", 182.88),
+        ("Which boxes cost more than 100 guilders?", "guilder", 100),
+        ("Which theatres have more than 45 seats?", "", 45),
+    ],
+)
+def test_a_number_is_told_in_the_unit_of_the_data(
+    store: Museum, question: str, unit: str, least: float
+) -> None:
+    found = _condition(store, question)
+    assert (found.unit.rpartition("/")[2], found.least) == (unit, pytest.approx(least))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which statues weigh more than 50?",  # kilograms or grams
+        "Which boxes cost less than 100 ducats?",  # of which the data has none
+        "Which statues are taller than 5 kg?",
+        "Which statues have more than 45 seats?",  # they have none
+    ],
+)
+def test_what_cannot_be_compared_leaves_doubt(store: Museum, question: str) -> None:
+    assert not store.parse(question).certain
+
+
+def test_a_condition_on_a_number_is_told_in_plain_words(store: Museum) -> None:
+    tall = store.parse("Which statues are taller than 2 m?").plan
+    wide = store.parse("Which boxes are between 20 and 30 cm wide?").plan
+    assert tall is not None and wide is not None
+    assert title_of(store.release, tall) == "statue · height: more than 200 cm"
+    assert title_of(store.release, wide) == "box · width: 20–30 cm"
+    assert title_of(store.release, tall, "de").endswith("Höhe: mehr als 200 cm")
