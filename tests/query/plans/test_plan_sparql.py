@@ -85,15 +85,17 @@ def constraints(sample: Sample, inner: Plans | None) -> Plans:
     )  # fmt: skip
     text = st.sampled_from(["icon", "γεωργιος", "SAINT", "two", "1500", "nowhere", "on of", "7"])
     bound = st.sampled_from([0, 1, 2, 2.5, 7, 12, 1500])
-    bounds = st.fixed_dictionaries(
-        {"least": bound}, optional={"most": bound.map(lambda one: one + 1500), "most_counts": st.booleans()}
-    ) | st.fixed_dictionaries({"most": bound})
-    valued = st.builds(
-        lambda way, bounds, unit, counts, negated: {
-            "kind": "valued", "way": way, **bounds, "unit": unit, "least_counts": counts, "negated": negated
+    valued = st.fixed_dictionaries(
+        {
+            "kind": st.just("valued"),
+            "way": numbered(way),
+            "least": bound,
+            "least_counts": st.booleans(),
+            "unit": st.sampled_from(["", "", "cm"]),
+            "negated": negated,
         },
-        numbered(way), bounds, st.sampled_from(["", "", "cm", "none"]), st.booleans(), negated,
-    )  # fmt: skip
+        optional={"most": bound.map(lambda one: one + 1500), "most_counts": st.booleans()},
+    )
     kinds: dict[str, dict[str, st.SearchStrategy[object]]] = {
         "related": {"way": way, "to": anchors(sample, inner)},
         "texted": {"texts": st.lists(text, min_size=1, max_size=2), "whole": st.booleans()},
