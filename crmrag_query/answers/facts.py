@@ -30,6 +30,7 @@ from crmrag_query.entities.named import SourceTriple, category_name, type_nodes
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex
+from crmrag_query.graph.graph import Literal as StatedLiteral
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
@@ -495,7 +496,22 @@ class Facts:
             return self._named(label, id, node, way, self._best(nodes))
         if relation.value == "date":
             return self._dated(label, id, node, way, nodes, texts)
-        return self._stated(label, id, relation, node, way, nodes, texts)
+        stated = self._stated(label, id, relation, node, way, nodes, texts)
+        return self._own_number(node, id) if stated is None and relation.value == "number" else stated
+
+    def _own_number(self, node: int, id: str) -> Fact | None:
+        """What a property of the data's own states that is called like a relation to a number: "Height (mm): 2105"."""
+        graph, like = self.release[Graph], self.release[Lexicon].numbers
+        stated = (one for one in graph.literals(node) if like.get(graph.property_iri(one.property)) == id)
+        return next((self._of_literal(node, one, one.value) for one in stated), None)
+
+    def _of_literal(self, node: int, one: StatedLiteral, text: str, quoted: bool = False) -> Fact:
+        """What one literal states of a node, told by ``text``."""
+        graph = self.release[Graph]
+        label, name = graph.property_label(one.property, lang=self.language), self.name(node)
+        iri = graph.property_iri(one.property)
+        triple = SourceTriple(graph.iri(node), iri, one.value, name, label, one.value, one.graphs)
+        return Fact(label, (text,), 1, (), (triple,), quoted=quoted)
 
     def reached(self, node: int) -> set[int]:
         """All that the relations of its portrait lead to from an entity, near and far."""
@@ -760,18 +776,7 @@ class Facts:
         )
         if longest is None or "://" in longest.value[:10]:
             return
-        label = graph.property_label(longest.property, lang=self.language)
-        iri, name = graph.iri(node), self.name(node)
-        triple = SourceTriple(
-            iri,
-            graph.property_iri(longest.property),
-            longest.value,
-            name,
-            label,
-            longest.value,
-            longest.graphs,
-        )
-        yield Fact(label, (self._cut(plain(longest.value)),), 1, (), (triple,), quoted=True)
+        yield self._of_literal(node, longest, self._cut(plain(longest.value)), quoted=True)
 
     # in words
 

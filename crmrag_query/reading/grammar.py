@@ -1187,7 +1187,10 @@ class Grammar:
             if found is None or valued is None:
                 continue
             condition = Condition(None, number=valued[0].model_copy(update={"negated": negated}))
-            doubt = valued[1] if found[2] else valued[1] | {f"which size: {item.text}"}
+            one = (
+                found[2] and len(found[0].types) < 2
+            )  # and not both of the height of the tower and that of the light
+            doubt = valued[1] if one else valued[1] | {f"which size: {item.text}"}
             yield replace(
                 state,
                 conditions=(*state.conditions, (parent, condition)),

@@ -870,14 +870,26 @@ class KindWords:
             for word in entry["words"].get(self.own.code, ()):
                 for form in word.split(" / "):
                     exact = self._exact(form, entry, by_id, by_label, types[name])
+                    classed = self._class_called(form)
                     for kind in [exact, *found[1:]] if exact is not None else found:
-                        self._add(form, kind, instead=True)
+                        wider = classed and classed < set(
+                            kind.target.classes
+                        )  # "wristwatch" is no watch of any kind
+                        self._add(form, replace(kind, cost=SYNONYM) if wider else kind, instead=True)
                     if exact is not None:
                         self._add(form, replace(found[0], cost=SYNONYM))
                     if types[name]:
                         self._heads.setdefault(head_of(form, self.own.code, self.own), set()).update(
                             types[name]
                         )
+
+    def _class_called(self, text: str) -> set[str]:
+        """The classes of the data's own that have the very word as their name."""
+        said = tuple(word for word in tokenize(text) if word not in self.own.stop)
+        known = self._called(tuple(map(self.own.stem, said)), said)
+        return {iri for one in known if len(one.target.classes) == 1 for iri in one.target.classes} - set(
+            self.world.ontology.classes
+        )
 
     def _exact(
         self,
