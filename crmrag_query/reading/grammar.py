@@ -318,7 +318,7 @@ class Grammar:
         return before.last == (between[0].first if between else noun.first)
 
     def _without(self, state: State, item: Item) -> State:
-        unknown = item.score == UNKNOWN
+        unknown = item.score == UNKNOWN or item.sort == "amount"  # of which nothing has the number
         cost = self.weights.dropped + (0.6 if unknown else max(item.score, 0.0))
         doubt = f"unknown: {item.text}" if unknown else f"passed over: {item.text}"
         return replace(state, score=state.score - cost, doubt=state.doubt | {doubt})

@@ -35,7 +35,7 @@ from crmrag_query.errors import (
     in_a_line,
 )
 from crmrag_query.kept import Kept
-from crmrag_query.llm.loading import whole_reply
+from crmrag_query.llm.limits import whole_reply
 from crmrag_query.llm.model import too_long, without_keys
 from crmrag_query.text import tokenize
 
