@@ -1476,9 +1476,8 @@ class Grammar:
         every = tie.relation and tie.share >= NEARLY_ALL and not state.nodes[0].named
         if every and not ops.keys() & NEGATIONS and not node:
             return node, Related(way=tie.way), says, 0.3 * len(says), False
-        if (
-            negated and tie.relation and not tie.inverse
-        ):  # "never restored": neither by anybody nor on any date
+        # "Never restored": neither by anybody nor on any date; but what was made was made by somebody that is not known.
+        if negated and tie.relation and not tie.inverse and tie.relation not in CREATION:
             alike = (one for _, at, one, same in found if (at, same) == (node, says) and not one.inverse)
             ids = dict.fromkeys(one.relation for one in (tie, *alike) if one.relation)
             tie = replace(tie, way=Way(relations=tuple(ids)))
