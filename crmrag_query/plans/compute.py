@@ -113,11 +113,11 @@ def in_one_unit(world: World, nodes: Ints, values: npt.NDArray[np.float64]) -> n
 def in_unit(
     world: World, nodes: Ints, values: npt.NDArray[np.float64], unit: str
 ) -> tuple[Mask, npt.NDArray[np.float64]]:
-    """Which values of dimensions are in a unit, told by its IRI or a name, or in another of the same quantity; and all values
-    in it, NaN for those of other quantities."""
+    """Which values of dimensions are in a unit, told by its IRI or one of its names ("m" for the data's metre), or in another
+    of the same quantity; and all values in it, NaN for those of other quantities."""
     own, units = units_of(world, nodes)
     asked = [int(one) for one in units if _is_called(world, int(one), unit)]
-    known = next((found for one in asked if (found := factor_of(world, one))), None)
+    known = next((found for one in asked if (found := factor_of(world, one))), known_unit(unit))
     factors = dict.fromkeys(asked, 1.0)
     for one in map(int, units):
         if known and (found := factor_of(world, one)) and found[0] == known[0]:

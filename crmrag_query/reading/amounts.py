@@ -97,9 +97,8 @@ def _bounded(
             yield Found(first, last, Amount(lower, upper, False, False, unit, size))
         if at in numbers:
             last, value, unit = _with_unit(words, numbers[at], own)
-            for behind in range(
-                last, min(last + 2, len(words))
-            ):  # "45 *or more* seats", "45 seats *or more*"
+            # "45 *or more* seats", "45 seats *or more*"
+            for behind in range(last, min(last + 2, len(words))):
                 lengths = (n for n, roles in own.phrases.at(words, behind) if "operators.or_more" in roles)
                 noun = last if behind > last else -1
                 yield from (Found(at, behind + n, Amount(value, unit=unit, noun=noun)) for n in lengths)

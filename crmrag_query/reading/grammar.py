@@ -43,7 +43,7 @@ from crmrag_query.plans.records import (
 from crmrag_query.plans.ways import leading_to, pairs
 from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.questions.words import Chunk
-from crmrag_query.reading.amounts import amounts
+from crmrag_query.reading.amounts import amounts, size_of
 from crmrag_query.reading.earlier import as_list, changed
 from crmrag_query.reading.items import (
     IDLE,
@@ -498,9 +498,8 @@ class Grammar:
             if item is not direct and self._phrase_lead(item) and item.first > 1:
                 score -= 0.8  # "what do you have *by* women artists"
             if item is not direct and self.head_words:
-                score -= (
-                    self.weights.dropped
-                )  # "which *books* …" asks for no bookseller, whatever a book is here
+                # "which *books* …" asks for no bookseller, whatever a book is here
+                score -= self.weights.dropped
             for meaning in item.meanings[:MEANINGS]:
                 yield start(meaning, item, score), [one for one in spoken if one is not item]
         if form.asks or not chosen:
@@ -1187,10 +1186,9 @@ class Grammar:
             if found is None or valued is None:
                 continue
             condition = Condition(None, number=valued[0].model_copy(update={"negated": negated}))
-            one = (
-                found[2] and len(found[0].types) < 2
-            )  # and not both of the height of the tower and that of the light
-            doubt = valued[1] if one else valued[1] | {f"which size: {item.text}"}
+            # not both the height of the tower and that of the light
+            alone = found[2] and len(found[0].types) < 2
+            doubt = valued[1] if alone else valued[1] | {f"which size: {item.text}"}
             yield replace(
                 state,
                 conditions=(*state.conditions, (parent, condition)),
@@ -1741,12 +1739,8 @@ class Grammar:
 
     def _measured(self, word: str, near: Meaning) -> tuple[Way, bool] | None:
         """The dimension that an adjective of size speaks of and that things have, and whether it may speak of no other."""
-        stem = self.own.stem(fold(word.split()[-1]))[:4]
-        for name, words in self.own.raw["operators"]["measures"].items():
-            speaks = any(self.own.stem(fold(one)).startswith(stem) for one in words)
-            if speaks and (found := self._sized(name, near)) is not None:
-                return found
-        return None
+        size = size_of(fold(word.split()[-1]), self.own)
+        return self._sized(size, near) if size else None
 
     def _sized(self, name: str, near: Meaning) -> tuple[Way, bool] | None:
         """The way to the dimension of a name, "any" for one of several, and whether things have no other of these."""

@@ -872,9 +872,8 @@ class KindWords:
                     exact = self._exact(form, entry, by_id, by_label, types[name])
                     classed = self._class_called(form)
                     for kind in [exact, *found[1:]] if exact is not None else found:
-                        wider = classed and classed < set(
-                            kind.target.classes
-                        )  # "wristwatch" is no watch of any kind
+                        # "wristwatch" is no watch of any kind
+                        wider = classed and classed < set(kind.target.classes)
                         self._add(form, replace(kind, cost=SYNONYM) if wider else kind, instead=True)
                     if exact is not None:
                         self._add(form, replace(found[0], cost=SYNONYM))

@@ -45,10 +45,10 @@ goes a way which was found in the data, and that no relation says, within the th
 TABLES = 5  # of these that are looked through for a table, which is the reading where it says all words
 HOPELESS = 2.0  # points below the best reading beyond which no set is looked at
 GUESSED = ("no word for", BARE)
+"""Doubts by which no word says what ties the things of a question, or what they are tied to."""
 LIKELY = ("no word for", "part of a name", "vague", "one date or another", "several units", "which size")
 """Doubts that leave a reading more likely right than wrong: over the 333 set questions of fourteen fields, of what says every
 word 43 of 71 with none but these were right, 11 of 51 with any other."""
-"""Doubts by which no word says what ties the things of a question, or what they are tied to."""
 UNASKED = 3.0  # points that a cut loses which leaves out the noun that is asked for
 CHOICES = 3  # other readings that are offered where none is sure
 

@@ -483,7 +483,7 @@ class Ties:
 
     def _to_types(self, near: Meaning, code: str, typed: Mapping[str, Ints]) -> Iterator[Tie]:
         """The walks of one or two steps from near to events of a type, or to participations in a role, that a stem names."""
-        for walk in self._short_walks(near):
+        for walk in self._short_walks(near) if typed else ():
             kinds = self.schema.kinds(walk.ends)
             for stem, types in typed.items():
                 fitting = types[[not kinds.isdisjoint(self.lexicon.typing(int(one))) for one in types]]

@@ -98,6 +98,12 @@ def test_texts_that_are_numbers_count_and_dates_and_words_do_not(world: World) -
     assert found(world, Valued(way=BY_NOTE, most=10)) == {"both"}  # one of its two numbers
 
 
+@pytest.mark.parametrize(("unit", "same"), [("m", "metre"), ("cm", "centimetres"), ("m", "mètre")])
+def test_a_unit_is_known_by_names_that_the_data_does_not_give_it(world: World, unit: str, same: str) -> None:
+    expected = found(world, Valued(way=BY_HEIGHT, least=1, unit=unit))
+    assert expected and found(world, Valued(way=BY_HEIGHT, least=1, unit=same)) == expected
+
+
 @pytest.mark.parametrize("unit", ["ell", "fathom"])
 def test_a_unit_that_is_not_known_compares_its_own_numbers_alone(world: World, unit: str) -> None:
     assert found(world, Valued(way=BY_HEIGHT, least=0, unit=unit)) == ({"bale"} if unit == "ell" else set())
