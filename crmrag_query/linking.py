@@ -68,7 +68,8 @@ SHORT_NUMBER, DIGITS = 0.3, 4  # a number of up to four digits is rather a year 
 PRIOR = 0.05  # part of a score that is for being well connected
 LEAST = 0.1  # lower scores are no links
 KEEP = 0.5  # entities that reach this share of a mention's best are named with it
-ENTITIES = 10  # for one mention
+ENTITIES = 10  # for one mention that are told
+HOMONYMS = 300  # entities of one name that are looked at
 ROWS = 4  # names looked at for each entity of a mention: several may be one entity's
 NAME_WORDS = 40  # words of one name that the index holds
 STOP_WEIGHT = 0.1  # of a stop word in a name, against any other word as rare
@@ -272,13 +273,20 @@ class LinkedEntity:
 class Mention:
     """A stretch of a question that names something: its tokens ``first`` to before ``last``, and what it may mean.
 
-    ``entities``: best first, ties by node; several for an ambiguous name.
+    ``entities``: best first, ties by node; several for an ambiguous name, at most ``ENTITIES``; ``others``: all that it may
+    mean besides, in that order.
     """
 
     first: int
     last: int
     text: str
     entities: tuple[LinkedEntity, ...]
+    others: tuple[LinkedEntity, ...] = ()
+
+    @property
+    def homonyms(self) -> tuple[LinkedEntity, ...]:
+        """All that it may mean, best first."""
+        return self.entities + self.others
 
 
 Longs = npt.NDArray[np.int64]
@@ -871,9 +879,8 @@ def link(
     question: str | Sequence[str],
     stop: frozenset[str],
     plain: frozenset[str],
-    entities: int = ENTITIES,
 ) -> tuple[Mention, ...]:
-    """The mentions of a question in its order, each with at most so many ``entities``, best first, ties by node.
+    """The mentions of a question in its order, each with at most ``HOMONYMS`` entities, best first, ties by node.
 
     ``question``: its text, in which a quoted stretch counts as one name, or its tokens by ``tokenize``. ``stop``: words
     that name nothing by themselves, besides those of the index; ``plain``: words that name nothing by themselves as a part of
@@ -887,7 +894,7 @@ def link(
             return ()
         runs = _scored(index, runs, read.terms)
         winners = sorted(_winners(runs), key=lambda row: int(runs.first[row]))
-        return tuple(_mention(index, read, runs, row, entities) for row in winners)
+        return tuple(_mention(index, read, runs, row) for row in winners)
     except IndexError as error:
         raise ReleaseError("The name index is damaged.", "Build the data set again.") from error
 
@@ -943,7 +950,7 @@ NEARLY = (
 )
 
 
-def _mention(index: NameIndex, question: Question, runs: Runs, winner: int, most: int) -> Mention:
+def _mention(index: NameIndex, question: Question, runs: Runs, winner: int) -> Mention:
     """The mention of a run, with the entities of all runs within its stretch that would do nearly as well alone.
 
     The score of one that names less of the stretch is lessened by as much.
@@ -962,8 +969,8 @@ def _mention(index: NameIndex, question: Question, runs: Runs, winner: int, most
     for row in rows.tolist():
         ways.append("partial" if not runs.whole[row] else None if runs.exact[row] else "similar")
     named = zip(runs.bag[rows].tolist(), score[rows].tolist(), ways, strict=True)
-    entities = _best(index, list(named)[: ROWS * most], most)
-    return Mention(terms[0].first, terms[-1].last, text, entities)
+    found = _best(index, list(named)[: ROWS * HOMONYMS], HOMONYMS)
+    return Mention(terms[0].first, terms[-1].last, text, found[:ENTITIES], found[ENTITIES:])
 
 
 def _best(

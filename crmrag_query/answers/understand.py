@@ -19,17 +19,18 @@ from crmrag_query.context.lines import RELATIONAL
 from crmrag_query.entities.named import type_nodes
 from crmrag_query.errors import ModelUnreachable, QuestionError
 from crmrag_query.graph.graph import Graph
-from crmrag_query.linking import LinkedEntity, Mention, NameIndex, link, plain_words, stop_words
+from crmrag_query.linking import LinkedEntity, Mention, plain_words
 from crmrag_query.llm.model import Model
 from crmrag_query.notes import Note, NoteKind
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.within import Scope, according
-from crmrag_query.questions.analysis import Analysis, analyse
-from crmrag_query.questions.followup import ConversationState, FollowUp, Kind, follow, name_breaks
+from crmrag_query.questions.analysis import Analysis
+from crmrag_query.questions.followup import ConversationState, FollowUp, Kind, follow
 from crmrag_query.questions.form import Form, Reading, read_question
 from crmrag_query.questions.lexicon import ref_words
 from crmrag_query.questions.model import analyse_with_model, rewrite_with_model
+from crmrag_query.reading.heard import analysis_of, named
 from crmrag_query.retrieval.channels import channel_of
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.modes import default_mode, has_channel
@@ -326,7 +327,7 @@ class Understood:
 
     ``analysis``: with what went before, from which it is answered; ``own``: by its words alone; ``queries``: what is searched
     for, one or two (with what went before, then by itself), whose rankings are interleaved; ``excluded``: what must not come
-    back; ``alone``: whether ``own`` is the whole question as it was asked, linked in one piece; ``notes``: what the reader
+    back; ``alone``: whether ``own`` is the whole question as it was asked; ``notes``: what the reader
     should know; ``timings``: milliseconds by stage; ``unmet``: whether nothing in the data has to do with it; ``scope``: the
     part of the data that it is asked of, None for all; ``given``: the question as it was asked, of which ``question`` leaves
     out where its answer is to be from.
@@ -398,14 +399,14 @@ def understand(
             rewritten = rewrite_with_model(model, question, state, method.prompts, method.conversation)
         asked = rewritten or question
     with clock("linking"):
-        whole_text, mentions = linked(release, asked)
+        mentions = named(release, asked)
     with clock("analysis"):
         categories = release[Graph].adjacency.categories
         follow_up = follow(
             asked, state, mentions, method.questions,
             release[Graph].iri, lambda node: int(categories[node]), release.manifest.languages,
         )  # fmt: skip
-        analysis = _analysed(release, follow_up.raw, follow_up.mentions)
+        analysis = analysis_of(release, follow_up.raw, follow_up.mentions)
         focus = tuple(
             LinkedEntity(node, 1.0, one.label, "label")
             for one in follow_up.focus
@@ -417,7 +418,7 @@ def understand(
             analysis,
             follow_up,
             state,
-            lambda text: _analysed(release, text, linked(release, text)[1]),
+            lambda text: analysis_of(release, text),
             meant,
         )
     if model is not None:
@@ -460,7 +461,7 @@ def understand(
     excluded = Exclusion(
         release, frozenset(node for node in nodes if node is not None), frozenset(follow_up.excluded_types)
     )
-    alone = whole_text and follow_up.raw == question and follow_up.mentions == mentions
+    alone = follow_up.raw == question and follow_up.mentions == mentions
     return Understood(
         question,
         whole,
@@ -498,12 +499,11 @@ def is_unmet(release: Release, question: str, state: ConversationState, mode: Mo
     words = " ".join(reading.content)
     if meets(Query(words, nowhere)):
         return False
-    mentions = linked(release, question)[1]
-    own = _analysed(release, question, mentions)
+    own = analysis_of(release, question)
     if state.turns:
         categories = release[Graph].adjacency.categories
         follow_up = follow(
-            question, state, mentions, release.method.questions,
+            question, state, own.mentions, release.method.questions,
             release[Graph].iri, lambda node: int(categories[node]), release.manifest.languages,
         )  # fmt: skip
         if follow_up.kind is not Kind.STANDALONE:
@@ -515,40 +515,6 @@ def is_unmet(release: Release, question: str, state: ConversationState, mode: Mo
     except ModelUnreachable:
         return False
     return not meets(Query(words, vector))
-
-
-def named(release: Release, text: str) -> tuple[Mention, ...]:
-    """The entities that a text names; of a text with a pivot each of its parts by itself."""
-    return linked(release, text)[1]
-
-
-def linked(release: Release, text: str) -> tuple[bool, tuple[Mention, ...]]:
-    """Whether a text has no pivot, and the entities that it names: with a pivot, each of its parts by itself."""
-    method = release.method
-    usual, languages = plain_words(method.questions), release.manifest.languages
-    own = read_question(text, method.questions, languages).stop
-    stop = stop_words(method.questions) | own
-    breaks = name_breaks(text, method.questions, languages)
-    if not breaks:
-        return True, link(release[NameIndex], text, stop, usual)
-    words = tokenize(text)
-    parts = zip((0, *breaks), (*breaks, len(words)), strict=True)
-    return False, tuple(
-        replace(mention, first=mention.first + first, last=mention.last + first)
-        for first, last in parts
-        for mention in link(release[NameIndex], words[first:last], stop, usual)
-    )
-
-
-def _analysed(release: Release, question: str, mentions: Sequence[Mention]) -> Analysis:
-    categories = release[Graph].adjacency.categories
-    return analyse(
-        question,
-        release.method.questions,
-        release.manifest.languages,
-        mentions,
-        lambda node: int(categories[node]),
-    )
 
 
 def relied_on(release: Release, analysis: Analysis) -> tuple[Mention, ...]:

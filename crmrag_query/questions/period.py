@@ -148,6 +148,8 @@ class _Words:
         counting = ("more_than", "less_than", "at_least", "at_most", "exactly", "only")
         self._ordinals = sorted(_ordinals(known), key=lambda pair: (-len(pair[0]), pair))
         self._hundreds = {fold(word): int(number) for word, number in hundreds}
+        named_so = [item for one in known for item in one.raw.get("period", {}).get("periods", {}).items()]
+        self._periods: dict[str, str] = {fold(name): years for name, years in named_so}
         long = _any(word for word in centuries if len(word) >= _LONG and word != "cent")
         written = "|".join(pattern for pattern, _ in self._ordinals)
         named = _any(self._hundreds)
@@ -169,7 +171,7 @@ class _Words:
             rf"(?:(?:{dates.DECADE_WORDS})\s+(?P<tens>{_any(tens)}|'?[2-9]0)(?!\w)|(?P<plural>{_any(plurals)})(?!\w)|"
             rf"(?P<er>{_any(before_years)}|[2-9]0er)\s+jahren?(?!\w))"
         )
-        self.century = re.compile(rf"{long}|{named}|{_any(self._tens)}")
+        self.century = re.compile(rf"{long}|{named}|{_any(self._tens)}|{_any(self._periods)}")
         and_or = [word for one in known for role in ("and", "or") for word in one.roles[f"operators.{role}"]]
         joints = _any(word for word in and_or if " " not in word)
         self.joiner = re.compile(rf"[\s,;&]*(?:{joints}|to|of)?[\s,;&]*(?:also|auch|aussi|anche|tambien)?\s*")
@@ -188,12 +190,14 @@ class _Words:
         self._spoken = re.compile(spoken)
         self.pattern = _pattern(
             ranges, bounds, within=within, glue=glue, written=written, joints=joints, century=century,
-            spoken=re.sub(r"\?P<\w+>", "?:", spoken),
+            spoken=re.sub(r"\?P<\w+>", "?:", spoken), period=_any(self._periods),
         )  # fmt: skip
 
     def plain(self, text: str) -> str:
         """The date as ``parse_date`` reads it: no articles, ordinals and decades as numbers, one word for a century."""
         text = self._glue.sub("", text.strip(), count=1)
+        if text in self._periods:
+            return self._periods[text]
         if spoken := self._spoken.fullmatch(text):
             return self._decade(spoken) or text
         text = re.sub(r"[^\W\d]+", lambda word: self._named(word[0]), text)
@@ -254,7 +258,7 @@ def _century_pattern(long: str, written: str, named: str) -> str:
 
 def _pattern(
     ranges: list[tuple[str, str]], bounds: dict[str, str], *,
-    within: str, glue: str, written: str, joints: str, century: str, spoken: str,
+    within: str, glue: str, written: str, joints: str, century: str, spoken: str, period: str,
 ) -> re.Pattern[str]:  # fmt: skip
     """Every way to name a period; the alternatives are tried in order at each place. Groups hold the dates."""
     roman, era = ROMAN, _ERA
@@ -269,8 +273,8 @@ def _pattern(
     dated = rf"(?:{dates.AD}\s?\d{{1,4}}|\d{{1,4}}{era})"
     year, circa = r"(?:1\d{3}|20\d\d)", rf"(?:{dates.CIRCA}\s*)?"
     end = r"(?!\w|[./:]\d|-\d)"
-    core = rf"{circa}(?:{day}|{century}|{decade}|{spoken}|{short}|{dated}|{year}){end}"
-    point = rf"{circa}(?:{day}|{century}|{decade}|{spoken}|{dated}|\d{{3,4}}){end}"
+    core = rf"{circa}(?:{day}|{century}|{decade}|{spoken}|{period}|{short}|{dated}|{year}){end}"
+    point = rf"{circa}(?:{day}|{century}|{decade}|{spoken}|{period}|{dated}|\d{{3,4}}){end}"
     left = rf"(?:{point}|{circa}\d{{1,4}}{dates.ORDINAL}|{written}|{roman}e)"
     # The dates stand once for all openings: a copy for each would take seconds to compile.
     openings = "|".join(rf"{opening}(?P<opening{i}>)" for i, (opening, _) in enumerate(ranges))

@@ -29,7 +29,7 @@ from crmrag_query.questions.words import asked
 from crmrag_query.reading.earlier import plan_of
 from crmrag_query.reading.exonyms import Exonyms, phrases
 from crmrag_query.reading.heard import analysed
-from crmrag_query.reading.items import HOMONYMS, Item, cut, items_of
+from crmrag_query.reading.items import Item, cut, items_of
 from crmrag_query.reading.lexicon import Lexicon, Stems, said_of, vocabulary
 from crmrag_query.reading.plan_json import for_model
 from crmrag_query.reading.ties import Ties
@@ -229,8 +229,8 @@ class _Named:
     def _nodes(self, item: Item) -> Iterator[int]:
         """What a name may mean, as linking ranks it; no kind of the same words."""
         stop, words = stop_words(self.release.method.questions), self.words[item.first : item.last]
-        linked = link(self.release[NameIndex], words, stop, frozenset(), HOMONYMS)
-        every = (one.entity for mention in linked for one in mention.entities)
+        linked = link(self.release[NameIndex], words, stop, frozenset())
+        every = (one.entity for mention in linked for one in mention.homonyms)
         rank = {entity: at for at, entity in enumerate(every)}
         same = (noun for noun in self.nouns if (noun.first, noun.last) == (item.first, item.last))
         kinds = {iri for noun in same for one in noun.meanings if one.target for iri in one.target.types}

@@ -139,10 +139,10 @@ class Exonyms:
                 if fold(name) in self._asked_only.get(code, ()):
                     continue
                 tokens = tokenize(name)
-                for mention in link(index, tokens, stop, plain, ALIKE):
+                for mention in link(index, tokens, stop, plain):
                     if mention.last - mention.first < len(tokens):
                         continue
-                    for one in mention.entities:
+                    for one in mention.homonyms[:ALIKE]:
                         if int(categories[one.entity]) & FIT[entry.section]:
                             (whole if one.how in WHOLE else parts).setdefault(one.entity, one)
         return iter((whole or parts).values())

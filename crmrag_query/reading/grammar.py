@@ -48,6 +48,7 @@ from crmrag_query.reading.earlier import as_list, changed
 from crmrag_query.reading.items import (
     IDLE,
     JOINS,
+    LASTING,
     NEGATIONS,
     RANKING,
     Amount,
@@ -110,6 +111,7 @@ class Weights:
     empty_verb: float = 0.25
     unused: float = 0.9
     elsewhere: float = 0.35
+    scattered: float = 0.5
 
 
 WEIGHTS = Weights()
@@ -292,13 +294,19 @@ class Grammar:
         return first < len(self.words) and not item and self.stems[first] in self.saying
 
     def _is_light(self, at: int) -> bool:
-        """Whether a word only makes a verb of the event right behind it: "were *given* an overhaul"."""
+        """Whether a word only makes a verb of the event right behind it, or of the last one before it: "were *given* an
+        overhaul", "inspections were *made*"."""
         if self.words[at] not in self.own.roles["verbs.light"]:
             return False
         articles = self.own.raw.get("asking", {}).get("articles", ())
         behind = next((one for one in range(at + 1, len(self.words)) if self.words[one] not in articles), at)
+        before = max((one.last for one in self.items if one.sort in SPOKEN and one.last <= at), default=0)
+        passive = not self.own.roles["verbs.be"].isdisjoint(self.words[before:at])
+        by = any("agent" in self.own.preposition_roles(word) for word in self.words[at + 1 : at + 3])
         return any(
-            one.sort == "noun" and one.first == behind and any(each.category & EVENT for each in one.meanings)
+            one.sort == "noun"
+            and (one.first == behind or (one.last == before and passive and not by))
+            and any(each.category & EVENT for each in one.meanings)
             for one in self.items
         )
 
@@ -845,9 +853,8 @@ class Grammar:
                 per = item
             if per is not None:
                 made = Compute(kind="group", way=tie.way, to=Anchor() if meaning.generic else to)
-                return replace(
-                    state, compute=made, used=state.used | {per.first}, score=state.score + COMPUTED
-                )
+                gain = COMPUTED - self.weights.scattered * (1 - min(tie.share, 1.0))
+                return replace(state, compute=made, used=state.used | {per.first}, score=state.score + gain)
             bounded = self._bounded(state, tie.way, to, flags, number)
             if bounded is not None:
                 return bounded
@@ -994,7 +1001,7 @@ class Grammar:
                         if self.own.form(self.words[at]) in said_so.intersection(forms)
                         and self.words[at - 1] not in articles
                     )
-            evidence |= tie.relation == "carried_out_by" and self._is_office(far, item)
+            evidence |= tie.relation == CARRIED_OUT and self._is_office(far, item)
             below = far.only is not None and far.only.way.paths[:1] == (NARROWER,)
             evidence |= tie.last == "P2" and below  # each gauge, where things are of its kinds
             if not evidence:
@@ -1165,7 +1172,9 @@ class Grammar:
             for gain, tie, covered in scored[: TRIED if period is not None else 1]:
                 rare = tie in unsaid and tie.share < RARE and any(one.share > 3 * tie.share for one in unsaid)
                 doubt = state.doubt | {f"which date: {item.text}"} if rare else state.doubt
-                negated, lasting = bool(flags.keys() & NEGATIONS), self._is_office(near, place)
+                negated = bool(flags.keys() & NEGATIONS)
+                going_on = self._going_on(near, tie)
+                lasting = going_on is not None or self._is_office(near, place)
                 condition = Condition(tie, period=period, negated=negated, lasting=lasting)
                 yield replace(
                     state,
@@ -1173,8 +1182,22 @@ class Grammar:
                     covered=state.covered | covered,
                     score=state.score + 0.6 + gain - w.far_parent * hops - SELDOM * rare,
                     doubt=doubt,
-                    used=state.used | {flag.first for role, flag in flags.items() if role in NEGATIONS},
+                    used=state.used
+                    | {flag.first for role, flag in flags.items() if role in NEGATIONS}
+                    | ({going_on.first} if going_on is not None else set()),
                 )
+
+    def _going_on(self, near: Meaning, tie: Tie) -> Item | None:
+        """The words by which an event went on at a time, or the making of a thing: "under *construction* in 1875"."""
+        return next(
+            (
+                one
+                for one in self.items
+                if LASTING in one.roles
+                and (near.category & EVENT or not tie.stems.isdisjoint(self.stems[one.first : one.last]))
+            ),
+            None,
+        )
 
     def _attach_amount(
         self, state: State, item: Item, amount: Amount, flags: Mapping[str, Item]
@@ -1323,7 +1346,15 @@ class Grammar:
             elif found is not None:
                 _, bare, says, gain, restricts = found
                 splits = any(self._follows(item, says) for item in self.items if item.roles & PER)
-                if splits and compute is None and not bare.negated:
+                often = (
+                    self._most_often(state, bare, says, ops) if compute is None and not form.counts else None
+                )
+                if often is not None:
+                    compute, place_of_most, doubt = often
+                    state = replace(state, doubt=state.doubt | doubt)
+                    used |= {place_of_most}
+                    score += COMPUTED
+                elif splits and compute is None and not bare.negated:
                     compute = Compute(kind="group", way=bare.way)  # "by *denomination*"
                     used |= self._per_words()
                     score += 0.5
@@ -1331,7 +1362,8 @@ class Grammar:
                     # "Never restored" is what is not recorded; but all was made by somebody at some time. What happened to a
                     # thing is said by what events of that kind are called, and people may have done it or have met with it.
                     unrecorded = bare.negated and bare.way.relations and not CREATION & {*bare.way.relations}
-                    if not (unrecorded or (bare.way.types and not head.category & ACTOR)):
+                    done = bare.way.relations == (CARRIED_OUT,) and not bare.way.inverse and not restricts
+                    if not (unrecorded or done or (bare.way.types and not head.category & ACTOR)):
                         text = f"{BARE}: {' '.join(self.words[at] for at in sorted(says))}"
                         state = replace(state, doubt=state.doubt | {text})
                     if restricts:
@@ -1471,7 +1503,8 @@ class Grammar:
             return None
         gain, node, tie, says = best
         negated = any(role in NEGATIONS and item.first not in state.used for role, item in ops.items())
-        every = tie.relation and tie.share >= NEARLY_ALL and not state.nodes[0].named
+        done = tie.relation == CARRIED_OUT and not tie.inverse  # by somebody, known or not
+        every = (tie.relation and tie.share >= NEARLY_ALL and not state.nodes[0].named) or done
         if every and not ops.keys() & NEGATIONS and not node:
             return node, Related(way=tie.way), says, 0.3 * len(says), False
         # "Never restored": neither by anybody nor on any date; but what was made was made by somebody that is not known.
@@ -1480,6 +1513,32 @@ class Grammar:
             ids = dict.fromkeys(one.relation for one in (tie, *alike) if one.relation)
             tie = replace(tie, way=Way(relations=tuple(ids)))
         return node, Related(way=tie.way, negated=negated), says, gain, True
+
+    def _most_often(
+        self, state: State, bare: Related, says: Collection[int], ops: Mapping[str, Item]
+    ) -> tuple[Compute, int, frozenset[str]] | None:
+        """A ranking by how often something happened that a verb says, "*repaired* most often", where its superlative stands,
+        and doubts; None for no superlative without a noun, or where the verb speaks of no events."""
+        for role, ascending in (("operators.most", False), ("operators.fewest", True)):
+            done_to = not (bare.negated or bare.way.inverse or state.nodes[0].category & ACTOR)
+            if role not in ops or ops[role].first in state.used or not done_to:
+                continue
+            behind = ops[role].last
+            if behind in self.free and behind not in says:
+                continue  # "the most *orders*"
+            related = (path for id in bare.way.relations for path in self.world.relations[id].paths)
+            steps = dict.fromkeys(path[:1] for path in (*bare.way.paths, *related))
+            if not steps:
+                continue
+            way = Way(paths=tuple(steps), types=bare.way.types)
+            ends = pairs(self.world, way, state.nodes[0].nodes, literals=False).cell
+            if len(ends) and (self.world.adjacency.categories[ends] & EVENT).all():
+                measure, first = Measure(kind="count", way=way), self._first(state, ops[role])
+                made = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
+                uses = (USED_IN,) in way.paths and not way.types
+                doubt = frozenset({f"used for more than this: {ops[role].text}"} if uses else ())
+                return made, ops[role].first, doubt
+        return None
 
     def _such_as(self, named: Meaning) -> Meaning:
         """The things of the classes of what is named: what may hold of it."""
@@ -1698,13 +1757,17 @@ class Grammar:
     def _bought(self, plan: Plan) -> frozenset[str]:
         """That what was bought is told with all else that was acquired, where the data tells purchases apart."""
         words = vocabulary(self.own.code).classes.get(PURCHASE, frozenset())
-        if words.isdisjoint(self.stems) or not self.world.kept(tells_purchases):
+        if words.isdisjoint(self.stems):
+            return frozenset()
+        called = self.kinds.called("purchase")
+        if not called and not self.world.kept(tells_purchases):
             return frozenset()
         parts = [*parts_of(plan)]
         ways = [one for one in parts if isinstance(one, Way)]
         steps = {step.strip("^*!").removesuffix("i") for way in ways for path in way.paths for step in path}
         acquired = bool(steps & OWNERSHIP) or any(ACQUIRING & {*way.relations} for way in ways)
-        purchases = any(isinstance(one, Target) and PURCHASE in one.classes for one in parts)
+        kinds = {code for one in parts for code in (*getattr(one, "types", ()), *getattr(one, "classes", ()))}
+        purchases = not kinds.isdisjoint({PURCHASE, *called})
         return frozenset({"bought or acquired otherwise"} if acquired and not purchases else ())
 
     def _numbers_but(self, plan: Plan) -> set[str]:
@@ -1856,6 +1919,8 @@ SECOND = frozenset(
     {"questions.who", "questions.where", "questions.when", "questions.what", "questions.how_many"}
 )
 FURTHER = frozenset({"questions.list", "questions.what"})
+SPOKEN = frozenset({"name", "noun"})
+"""Sorts of items that speak of something."""
 NEVER_A_SET = frozenset({"questions.how", "questions.how_long", "questions.how_much", "questions.why"})
 FAR = 0.9  # the cost of a walk through several things with names of their own
 RARE, SELDOM = 0.3, 1.5
@@ -1879,7 +1944,7 @@ SUPERLATIVE = RANKING | {"operators.every", "operators.not", "operators.both"}
 MEANT = NEGATIONS | EXCEPTIONS | RANKING | frozenset({
     "operators.more_than", "operators.less_than", "operators.exactly", "operators.at_least", "operators.at_most",
     "operators.breakdown", "operators.per", "operators.titles", "operators.unknown", "operators.same", "operators.pairs",
-    "operators.compare",
+    "operators.compare", LASTING,
 })  # fmt: skip
 """Operators that change what is asked for: a reading that does not use one is not whole."""
 WHAT = (("Thing", 0.4), ("Concept", 0.6), ("Actor", 0.7), ("Event", 0.7), ("Place", 0.7))
@@ -1891,6 +1956,7 @@ EDGES: Mapping[str, Edge] = {
 }  # fmt: skip
 """Relations to the first or the last day of a date alone."""
 PURCHASE, OWNERSHIP = "E96", frozenset({"P22", "P23", "P24"})
+CARRIED_OUT, USED_IN = "carried_out_by", "P16i"
 CREATION = frozenset({"created_by", "created_in", "created_on", "created_during", "production"})
 ACQUIRING = frozenset({"acquired_by", "acquired_on", "acquired_in", "acquisition", "given_by"})
 PER = frozenset({"operators.per", "operators.breakdown"})

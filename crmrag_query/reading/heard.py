@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language, language
-from crmrag_query.linking import NameIndex, link, plain_words, stop_words
+from crmrag_query.linking import Mention, NameIndex, link, plain_words, stop_words
 from crmrag_query.questions.analysis import Analysis, analyse
+from crmrag_query.questions.followup import name_breaks
+from crmrag_query.questions.form import read_question
 from crmrag_query.reading.exonyms import WHOLE, Exonyms
 from crmrag_query.reading.lexicon import Lexicon
 from crmrag_query.text import tokenize
@@ -20,7 +24,7 @@ _SHORT = re.compile(r"\b\w{1,3}\.$")  # an initial or "St." ends no sentence
 
 def analysed(release: Release, question: str) -> Analysis:
     """The analysis of what a question asks, by its words and names alone."""
-    return with_compounds_apart(release, _analysed(release, question_of(question)))
+    return with_compounds_apart(release, analysis_of(release, question_of(question)))
 
 
 def with_compounds_apart(release: Release, analysis: Analysis) -> Analysis:
@@ -29,15 +33,28 @@ def with_compounds_apart(release: Release, analysis: Analysis) -> Analysis:
     if own.raw.get("compounds") != "true":
         return analysis
     apart = _apart(release, own, text, analysis)
-    return _analysed(release, apart) if apart != text else analysis
+    return analysis_of(release, apart) if apart != text else analysis
 
 
-def _analysed(release: Release, text: str) -> Analysis:
-    method, categories = release.method, release[Graph].adjacency.categories
-    stop, plain = stop_words(method.questions), plain_words(method.questions)
-    mentions = link(release[NameIndex], text, stop, plain)
-    return analyse(
-        text, method.questions, release.manifest.languages, mentions, lambda node: int(categories[node])
+def analysis_of(release: Release, text: str, mentions: Sequence[Mention] | None = None) -> Analysis:
+    """A text by its words, and by the entities that it names, which are looked up unless given."""
+    categories, languages = release[Graph].adjacency.categories, release.manifest.languages
+    mentions = named(release, text) if mentions is None else mentions
+    return analyse(text, release.method.questions, languages, mentions, lambda node: int(categories[node]))
+
+
+def named(release: Release, text: str) -> tuple[Mention, ...]:
+    """The entities that a text names; of a text with a pivot, each of its parts by itself."""
+    lexicon, languages = release.method.questions, release.manifest.languages
+    stop = stop_words(lexicon) | read_question(text, lexicon, languages).stop
+    words, breaks = tokenize(text), name_breaks(text, lexicon, languages)
+    parts = zip((0, *breaks), (*breaks, len(words)), strict=True)
+    return tuple(
+        replace(mention, first=mention.first + first, last=mention.last + first)
+        for first, last in parts
+        for mention in link(
+            release[NameIndex], words[first:last] if breaks else text, stop, plain_words(lexicon)
+        )
     )
 
 
@@ -56,7 +73,7 @@ def _apart(release: Release, own: Language, text: str, found: Analysis) -> str:
     known = {word for at, word in enumerate(tokenize(text)) if at in whole}
 
     def named(word: str) -> bool:
-        release_names = link(release[NameIndex], [word], frozenset(), frozenset(), 1)
+        release_names = link(release[NameIndex], [word], frozenset(), frozenset())
         return any(one.entities[0].how in WHOLE for one in release_names if one.entities) or any(
             release[Exonyms].mentions((word,), own.code, ())
         )

@@ -17,6 +17,7 @@ from crmrag_query.graph.arrays import Ints, shared
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language
 from crmrag_query.linking import (
+    HOMONYMS,
     LinkedEntity,
     Mention,
     NameIndex,
@@ -39,7 +40,6 @@ from crmrag_query.reading.lexicon import Kind, KindWords, Lexicon, relation_span
 from crmrag_query.reading.ties import Meaning
 from crmrag_query.text import fold, tokenize
 
-HOMONYMS = 300  # entities of one name that are taken together
 Sort = Literal["name", "noun", "date", "number", "amount", "op", "text"]
 
 
@@ -98,6 +98,7 @@ def items_of(
         one
         for one in _operators(words, own, heard.starts)
         if not _is_accented(one, heard, own) and not _is_of_name(one, heard, own)
+        if one.roles != {LASTING} or analysis.period is not None  # "on display" now is no time
     )
     found = [*small, *_whole(release, lexicon, words, own), *_numbers(words, own)]
     found += _dates(analysis, words)
@@ -165,6 +166,8 @@ def _is_accented(item: Item, heard: Asked, own: Language) -> bool:
     return item.text in listed and not written.isascii() and item.text.isascii()
 
 
+LASTING = "operators.lasting"
+"""Words by which something went on at a time, rather than began and ended in it: "on view in 1998"."""
 RANKING = frozenset({
     "operators.most", "operators.fewest", "operators.earliest", "operators.latest", "operators.highest", "operators.lowest",
 })  # fmt: skip
@@ -322,14 +325,7 @@ def plan_meaning(world: World, plan: Plan, cost: float = 0.0) -> Meaning:
 
 
 def _names(release: Release, analysis: Analysis, heard: Asked, own: Language) -> Iterator[Item]:
-    method = release.method
-    mentions = link(
-        release[NameIndex],
-        analysis.reading.question,
-        stop_words(method.questions),
-        plain_words(method.questions),
-        HOMONYMS,
-    )
+    mentions = analysis.mentions
     foreign = tuple(release[Exonyms].mentions(heard.words, own.code, mentions))
     for mention in (*mentions, *_inner(release, mentions, heard, own), *foreign):
         item = name_item(release, mention, heard, own, mention in foreign)
@@ -369,7 +365,6 @@ def _inner(release: Release, mentions: Sequence[Mention], heard: Asked, own: Lan
                 tokens,
                 stop_words(method.questions),
                 plain_words(method.questions),
-                HOMONYMS,
             ):
                 yield replace(one, first=one.first + first, last=one.last + first)
 
@@ -388,9 +383,9 @@ def name_item(
     best = mention.entities[0].score
     said = sum(word not in own.stop for word in words[first:last])
     whole = [  # "Orla Valley" is whole, and not the whole of "Orla Valley Railway"
-        one for one in mention.entities if one.how in WHOLE and len(tokenize(one.name)) >= said
+        one for one in mention.homonyms if one.how in WHOLE and len(tokenize(one.name)) >= said
     ]
-    parts = [one for one in mention.entities if one not in whole and one.score >= 0.8 * best]
+    parts = [one for one in mention.homonyms if one not in whole and one.score >= 0.8 * best]
     spoken = [words[first:last], *({tuple(tokenize(one.name)) for one in whole} if foreign else ())]
     whole += (one for tokens in spoken for one in _within(release, mention, tokens, whole))
     meanings: list[Meaning] = []
@@ -480,7 +475,7 @@ def _within(
     known, plain = {one.entity for one in whole}, plain_words(release.method.questions)
     return [
         one
-        for one in (*mention.entities, *search(release[NameIndex], " ".join(said), HOMONYMS, plain))
+        for one in (*mention.homonyms, *search(release[NameIndex], " ".join(said), HOMONYMS, plain))
         if one.entity not in known
         and int(categories[one.entity]) == int(Category.Place)
         and "," in one.name
@@ -499,7 +494,7 @@ def _bearers(release: Release, mention: Mention, said: Sequence[str]) -> list[Li
 
     bare = sounds(said)
     surnames, others, seen = list[LinkedEntity](), list[LinkedEntity](), set[int]()
-    for one in (*mention.entities, *search(release[NameIndex], " ".join(said), HOMONYMS, plain)):
+    for one in (*mention.homonyms, *search(release[NameIndex], " ".join(said), HOMONYMS, plain)):
         if one.entity in seen or int(categories[one.entity]) != int(Category.Actor):
             continue
         seen.add(one.entity)

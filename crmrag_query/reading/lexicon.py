@@ -15,12 +15,15 @@ from typing import Any, Literal
 
 import numpy as np
 import yaml
+from rapidfuzz.distance import OSA
+from rapidfuzz.process import extract
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.parts import Relation
 from crmrag_query.config.reading import default_folder
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.language import LANGUAGES, Language, language
+from crmrag_query.linking import latin, rough
 from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.codes import normalise_property
 from crmrag_query.plans.records import Anchor, Related, Target, Way
@@ -534,6 +537,8 @@ ELSEWHERE = 0.6
 """The least cost of a type whose entities are of another category than a general noun of its name."""
 SYNONYM = 0.65
 """The cost of the types that another word for the same kind names, where the data has a type of the very word."""
+COGNATE = 7
+"""Letters of the shortest stem that may be spelt otherwise."""
 VAGUE = 0.55
 """The cost of a noun for which the data has no type or class and that stands for all of its category: "city", for places."""
 SHORTEST_PART = 3  # letters of either part of a compound
@@ -627,8 +632,8 @@ class KindWords:
             kinds = self._called(tuple(phrase), said)
             if kinds:
                 found.append((last + 1 - start, kinds))
-        if not found and self.own.raw.get("compounds") == "true" and words[start] not in self.own.stop:
-            kinds = self._compound(words[start])
+        if not found and words[start] not in self.own.stop:
+            kinds = self._compound(words[start]) or self._cognates(stems[start], words[start])
             if kinds:
                 found.append((1, kinds))
         return found
@@ -662,6 +667,11 @@ class KindWords:
     def general(self, word: str) -> list[Kind]:
         """The kinds of a general noun in English ("work"), whatever the language."""
         return self._general.get(word, [])
+
+    def called(self, word: str) -> frozenset[str]:
+        """IRIs of the data's own types and classes that are called as a general noun in English is in any language."""
+        types = (iri for one in self.general(word) for iri in one.target.types)
+        return frozenset((*types, *self._own_classes_of(words_table("kinds")["kinds"][word])))
 
     # making
 
@@ -1029,8 +1039,30 @@ class KindWords:
             to = Anchor(types=tuple(self.world.graph.iri(node) for node in sorted(kind_types)))
             yield replace(self._kind(target, 0.3), generic=True, only=Related(way=MADE_SOMETHING.way, to=to))
 
+    def _cognates(self, stem: str, word: str) -> list[Kind]:
+        """The kinds of a long word that differs by its spelling alone, mostly of another language: "Inspektionen" for an
+        "inspection"."""
+        if len(stem) < COGNATE or stem in self._long.values():
+            return []
+        near = extract(
+            rough(latin(stem), COGNATE), self._long.keys(), scorer=OSA.distance, score_cutoff=1, limit=3
+        )
+        # not the noun of the same verb: "verkauft", "Verkauf"
+        alike = [self._long[one] for one, _, _ in near if one[0] == word[0]]
+        alike = [one for one in alike if not stem.startswith(one)]
+        kinds = [one[1] for other in alike for one in self._phrases[other,]]
+        return [replace(one, cost=one.cost + VAGUE) for one in kinds[:2]]
+
+    @cached_property
+    def _long(self) -> dict[str, str]:
+        """The stems of kinds' names of one long word, by the sound that spellings share."""
+        stems = (phrase[0] for phrase in self._phrases if len(phrase) == 1 and len(phrase[0]) >= COGNATE)
+        return {rough(latin(stem), COGNATE): stem for stem in sorted(stems)}
+
     def _compound(self, word: str) -> list[Kind]:
         """A compound stands for its last part: "Wandgemälde" for paintings."""
+        if self.own.raw.get("compounds") != "true":
+            return []
         last = next((last for _, last in self.compounds(word)), None)
         kinds = self._called((self.own.stem(last),), (last,)) if last is not None else []
         return [replace(one, cost=one.cost + VAGUE) for one in kinds[:2]]

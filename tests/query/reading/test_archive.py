@@ -27,6 +27,8 @@ OPENED = {"lux": 1911, "rex": 1926}
 BUILT = 1908  # both
 SERVICED = {"rex"}
 MASSES = {"one": 4.5, "two": 6.25, "three": 2.0}
+INSPECTED = {"swan": (1905, 1911, 1921), "bear": (1930,)}
+"""Years of inspections, of which nobody is known who made them."""
 GAUGES = {"one": "35 mm", "two": "35 mm", "three": "16 mm"}
 
 
@@ -136,6 +138,15 @@ def _graph() -> str:
         f"crm:P90_has_value {mass} ."
         for name, mass in MASSES.items()
     ]
+    rows.append(':inspection a crm:E55_Type ; rdfs:label "inspection"@en .')
+    for name, years in INSPECTED.items():
+        for year in years:
+            event = f":inspection-{name}-{year}"
+            rows.append(
+                f'{event} a crm:E7_Activity ; rdfs:label "Inspection of {year}"@en ; crm:P2_has_type :inspection ; '
+                f"crm:P12_occurred_in_the_presence_of :{name} ."
+            )
+            rows.append(_span(event, year, year))
     for gauge in set(GAUGES.values()):
         code = gauge.replace(" ", "")
         rows.append(f':g{code} a crm:E55_Type ; rdfs:label "{gauge}"@en ; crm:P127_has_broader_term :gauge .')
@@ -168,6 +179,11 @@ LISTS = [
     ("Which cinemas were opened?", set(OPENED)),
     ("Which cinemas were given a general service?", SERVICED),
     ("Which cinemas were never given a general service?", set(OPENED) - SERVICED),
+    ("Which apprenticeships were under way in 1471?", {"teaching-anna", "teaching-bert"}),
+    ("Which apprenticeships were carried out after 1480?", {"teaching-cora"}),  # though nobody is said to have
+    ("Which inspections were made before the First World War?", {"inspection-swan-1905", "inspection-swan-1911"}),
+    ("Welche Inspektionen gab es nach 1920?", {"inspection-swan-1921", "inspection-bear-1930"}),  # labelled in English
+    ("Which house was inspected most often?", {"swan"}),
     ("Which is the heaviest copy?", {"two"}),  # by what a dimension is called
     ("What are the two heaviest copies?", {"two", "one"}),
 ]  # fmt: skip
