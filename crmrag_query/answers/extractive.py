@@ -446,6 +446,10 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     # "How many *visitors*", of which no document has any.
     uncounted = any(not words_of(word) for word in asked)
     strange = parsed.guessed and len(strangers) > restricts
+    # Of something named, what is said by several words that no document has: its "relative humidity"; two are an aside
+    # where others say what ties it.
+    tied_by_words = bool(parsed.plan.where) and not parsed.guessed
+    strange |= bool(parsed.named) and sum(not words_of(word) for word in lost) > 1 + tied_by_words
     if not asked_of_one and not uncounted and not strange and not (parsed.absent and parsed.empty):
         return ""  # what lines tell of a list is told with the words that are not, and readings are offered beside it
     if parsed.absent and len(lost) == len(parsed.unknown) == 1:

@@ -71,6 +71,11 @@ def test_an_aside_that_is_not_understood_is_no_reason_to_refuse_a_list(museum: R
     assert not answer.refused
 
 
+def test_what_no_document_speaks_of_is_no_list_of_what_a_place_has(museum: Release) -> None:
+    answer = ask(museum, "What are the humidity, salinity and temperature in Lund?")
+    assert answer.refused and "“humidity”" in answer.text
+
+
 def test_what_the_data_tells_is_not_refused(museum: Release) -> None:
     for question in ("Who made Storm?", "Which paintings are made of ivory?", "Is Calm sea in Lund?"):
         answer = ask(museum, question)
