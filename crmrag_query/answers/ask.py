@@ -100,7 +100,7 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Among, Anchor, Dated, Plan, Related, parts_of
 from crmrag_query.plans.sparql import to_sparql
 from crmrag_query.plans.world import World
-from crmrag_query.questions.analysis import Analysis
+from crmrag_query.questions.analysis import WITH_TIME, Analysis
 from crmrag_query.questions.followup import ConversationState, Focus, Kind, turns_of
 from crmrag_query.questions.followup import Turn as Asked
 from crmrag_query.questions.form import Form
@@ -581,10 +581,16 @@ class Turn:
         """Whether the likeliest reading finds what is asked for, though the facts are recorded another way.
 
         Either by one of the relations asked for, the other way round, or by any relation, where all words are
-        understood and the thing asked about is in the conditions: a find that names its finder.
+        understood: a find that names its finder. The thing asked about is in the conditions, and what is found is of a
+        category that is asked for.
         """
         exact, asked = self.exact, self.facts
         if asked is None or not isinstance(exact, Exact) or not exact.set.size:
+            return False
+        wanted = sum({int(category) for one in asked.asked for category in Category if one.expects & category})
+        wanted |= WITH_TIME if wanted & Category.Time else 0
+        categories = self.release[Graph].adjacency.categories
+        if wanted and not (categories[exact.outcome.members] & wanted).any():
             return False
         # Who merely took part in what made a thing, such as its patron, is not who made it.
         tied = [
@@ -594,10 +600,14 @@ class Turn:
             and not one.negated
             and not (one.way and one.way.paths and all(TOOK_PART & set(path) for path in one.way.paths))
         ]
+        inner = (part for part in parts_of(exact.plan) if isinstance(part, Anchor | Among))
+        named = {iri for part in inner for iri in part.iris}
+        if named.isdisjoint(map(self.release[Graph].iri, asked.nodes)):
+            return False
         if not exact.parsed.guessed and not exact.parsed.unknown and not exact.parsed.unnamed:
             inner = (part for part in parts_of(Plan(where=tuple(tied))) if isinstance(part, Anchor | Among))
-            named = {iri for part in inner for iri in part.iris}
-            if any(self.release[Graph].iri(node) in named for node in asked.nodes):
+            tying = {iri for part in inner for iri in part.iris}
+            if not tying.isdisjoint(map(self.release[Graph].iri, asked.nodes)):
                 return True
         ids = {id for one in asked.asked for id in one.relations}
         return any(one.way is not None and not ids.isdisjoint(one.way.relations) for one in tied)

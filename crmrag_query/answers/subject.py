@@ -103,7 +103,7 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     if _chosen(spans, spoken.words, language):
         return ""
     at = spoken.words.index("")
-    before = spoken.words[:at]
+    before = _without_kind(release, reading.language, spoken.words[:at], spoken.nodes)
     after = [word for word in spoken.words[at:] if word]
     asking = language.forms.describing.at(before, 0)
     opens = asking or any(getattr(language.forms, kind).at(before, 0) for kind in ("what", "who", "adverbs"))
@@ -112,6 +112,23 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     placed = () if language.forms.who.at(before, 0) else ("placed",)
     bare = _is_said(before[asking:], language, placed, language.stop if asking else ())
     return "itself" if opens and bare and _is_said(after, language, placed) else ""
+
+
+def _without_kind(release: Release, code: str, before: list[str], nodes: Sequence[int]) -> list[str]:
+    """The words before a name without the noun that says what the thing is: "where is *the church of* Asinou"."""
+    own, kinds = spoken_language(code), release[Lexicon].kinds(code)
+    last = len(before)
+    while last and before[last - 1] in own.stop:
+        last -= 1
+    stems = list(map(own.stem, before[:last]))
+    for first in range(max(0, last - KIND_WORDS), last):
+        for length, meant in kinds.at(stems, before[:last], first):
+            if first + length == last and any(np.isin(nodes, one.nodes).any() for one in meant):
+                return before[:first]
+    return before
+
+
+KIND_WORDS = 3  # of the longest noun that is looked for before a name
 
 
 def theme_words(release: Release, understood: Understood) -> tuple[str, ...]:
@@ -359,7 +376,7 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
         return None
     unknown = _not_said(rest, language, ("placed", *OPENINGS), small | asking.describing)
     if any(one.expects for one, _ in found):  # "who painted it, and in which *city*?"
-        unknown = tuple(word for word in unknown if not _category(language, word))
+        unknown = tuple(word for word in unknown if not _category(own, language, word))
     asked = tuple(dict.fromkeys(one for one, _ in found))
     if asked and understood.own.period is not None:  # "the canvas from the 1840s: who painted it?"
         unknown = tuple(word for word in unknown if word not in understood.own.period_words)
@@ -399,6 +416,8 @@ ASKERS = frozenset(
     )
 )
 """Roles of the words with which a part of a question begins that asks for one fact."""
+TIMES = ("date", "year", "decade", "century")
+"""Roles of nouns for a time."""
 
 
 @dataclass(frozen=True)
@@ -531,9 +550,9 @@ class _Asking:
         clauses, before = self.clauses(), frozenset[int]()
         verbs: list[PhraseSpan] = []
         for first, last in clauses:
-            wanted = (
-                expects if len(clauses) == 1 else _expected(self.own, self.language, self.words[first:last])
-            )
+            opens = next((at for at in range(first, last) if self._says(at) or not self.words[at]), last)
+            own_words = self.words[first : opens if len(clauses) == 1 else last]  # "*when and where* was"
+            wanted = _expected(self.own, self.language, own_words) | (expects if len(clauses) == 1 else 0)
             wanted |= self._kind_asked(first, last)
             own = [one for one in chosen if first <= one.first < last and not self._describes(one, first)]
             carried = bool(wanted) and not any((one.first, one.last) not in self.nouns for one in own)
@@ -608,7 +627,7 @@ class _Asking:
         if after in (first, last) or at >= last or self.words[at] in ("", BESIDE) or self.words[at] in small:
             return False
         held = {place for one in own for place in range(one.first, one.last)}
-        return at not in held and at not in said and not _category(self.language, self.words[at])
+        return at not in held and at not in said and not _category(self.own, self.language, self.words[at])
 
     def _kind_asked(self, first: int, last: int) -> int:
         """Actors or places, where the noun behind "which" means nothing else: "which *painter*"."""
@@ -671,7 +690,7 @@ class _Asking:
 
     def _is_kind(self, span: PhraseSpan) -> bool:
         """Whether words only say what kind of thing is asked for: "in what *year*"."""
-        return all(_category(self.language, self.words[at]) for at in range(span.first, span.last))
+        return all(_category(self.own, self.language, self.words[at]) for at in range(span.first, span.last))
 
     def _behind(self, own: Sequence[PhraseSpan]) -> dict[int, frozenset[Path]]:
         """For ``Clause.behind``."""
@@ -696,7 +715,7 @@ class _Asking:
         silent = {
             at
             for at in range(first, last)
-            if (wanted and _category(self.language, self.words[at])) or self.words[at] in self.kinds
+            if (wanted and _category(self.own, self.language, self.words[at])) or self.words[at] in self.kinds
         }
         if wanted & int(Category.Place):  # "where is it *found*", but "who *found* it"
             silent.update(
@@ -718,7 +737,7 @@ class _Asking:
         turn = frozenset(
             prop
             for role, props in TURNS.items()
-            if wanted and not (self.own.roles[role] - others).isdisjoint(edges)
+            if wanted not in (0, int(Category.Time)) and not (self.own.roles[role] - others).isdisjoint(edges)
             for prop in props
         )
         number = bool(roles & {"questions.how_much", "questions.how_long"})
@@ -778,12 +797,14 @@ def _expected(own: SpokenLanguage, language: Language, words: Sequence[str]) -> 
         for _, roles in own.phrases.at(words, at) if words[at] else ():
             found |= sum(int(_ASKED_BY[role]) for role in roles if role in _ASKED_BY)
         if at and words[at - 1] in own.roles["questions.what"]:
-            found |= _category(language, words[at])
+            found |= _category(own, language, words[at])
     return found
 
 
-def _category(language: Language, word: str) -> int:
+def _category(own: SpokenLanguage, language: Language, word: str) -> int:
     """Place, time or actor, where a noun means only one of these."""
+    if any(word in own.roles[f"time.{unit}"] for unit in TIMES):
+        return int(Category.Time)
     noun = language.nouns.get(word)
     mask = noun.categories if noun is not None else 0
     return mask if mask in (int(Category.Place), int(Category.Time), int(Category.Actor)) else 0

@@ -104,7 +104,7 @@ def read(
         counts=decision.counts,
         words=words,
         content=tuple(word for word in words if word not in language.stop),
-        expects=sum(mask for mask, phrases in language.expects if phrases.within(words)),
+        expects=sum(mask for mask, phrases in language.expects if phrases.within(heard.visible)),
         cues=frozenset(name for cue in called for name in cue.asked),
         stop=language.stop,
         cueing=frozenset().union(*(present & cue.words for cue in called)),

@@ -363,6 +363,8 @@ class Grammar:
         )  # "how do they break down by"
         if any(one.roles & NEVER_A_SET for one in self.items) and not split:
             yield "how or why"
+        if self.form.described and any(one.roles & WHERE_OR_WHEN for one in self.items[: self.form.opened]):
+            yield "where or when"
         if self.form.described and len(spoken) == 1 and spoken[0].sort == "name":
             yield "one thing is described"
         for at, word in enumerate(self.words):
@@ -1921,6 +1923,7 @@ SECOND = frozenset(
 FURTHER = frozenset({"questions.list", "questions.what"})
 SPOKEN = frozenset({"name", "noun"})
 """Sorts of items that speak of something."""
+WHERE_OR_WHEN = frozenset({"questions.where", "questions.when"})
 NEVER_A_SET = frozenset({"questions.how", "questions.how_long", "questions.how_much", "questions.why"})
 FAR = 0.9  # the cost of a walk through several things with names of their own
 RARE, SELDOM = 0.3, 1.5
@@ -2004,7 +2007,7 @@ def form_of(items: Sequence[Item], own: Language) -> Form:
         elif roles & {"where", "when"}:
             form.described = form.described or not spoken
         elif roles & {"there", "polar"}:
-            form.asks = form.asks or not spoken
+            form.asks = form.asks or not (spoken or form.described)  # "where *is* it" asks for no yes
         elif "describe" in roles and not roles & {"list"}:
             form.described = True
         elif not roles:

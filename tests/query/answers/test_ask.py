@@ -91,6 +91,32 @@ def test_a_greek_question_is_answered_with_greek_names(sample: Release) -> None:
     assert any("Παναγία" in source.label for source in answer.sources)
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where is the church of Panagia Phorbiotissa?", "Où se trouve l'église de Panagia Phorbiotissa ?",
+        "Wo ist die Kirche von Panagia Phorbiotissa?", "Dov'è la chiesa di Panagia Phorbiotissa?",
+        "¿Dónde está la iglesia de Panagia Phorbiotissa?", "Πού είναι η εκκλησία Παναγία Φορβιώτισσα;",
+    ],
+)  # fmt: skip
+def test_where_a_thing_is_that_is_called_by_its_kind_is_one_fact(sample: Release, question: str) -> None:
+    answer = ask(sample, question)
+    assert {"Nikitari", "Νικητάρι"} & set(re.findall(r"\w+", answer.text)) and not answer.refused
+    assert answer.set is None or not answer.exhaustive
+    assert "Nikephoros" not in answer.text and len(answer.text.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where was Mira Dolan born?", "Πού γεννήθηκε η Mira Dolan;", "Πότε και πού γεννήθηκε η Mira Dolan;",
+        "Dov'è nata Mira Dolan?", "¿Dónde nació Mira Dolan?", "Wann und wo wurde Mira Dolan geboren?",
+    ],
+)  # fmt: skip
+def test_where_somebody_was_born_is_told_in_any_language(small: Release, question: str) -> None:
+    assert "Tesk" in ask(small, question).text.splitlines()[0]
+
+
 def test_the_answer_is_short_and_no_dump_of_documents(sample: Release) -> None:
     answer = ask(sample, "Who was Nikephoros Magistros?")
     assert len(answer.text.splitlines()) <= sample.method.questions.extractive.specific_lines
