@@ -537,6 +537,9 @@ ELSEWHERE = 0.6
 """The least cost of a type whose entities are of another category than a general noun of its name."""
 SYNONYM = 0.65
 """The cost of the types that another word for the same kind names, where the data has a type of the very word."""
+BELOW = 0.65
+"""The cost of the kinds of a kind, "how many *bridges*", which are meant where things are told apart by them alone: more than
+the margin within which readings are compared, so that no plain question is in doubt for them."""
 COGNATE = 7
 """Letters of the shortest stem that may be spelt otherwise."""
 VAGUE = 0.55
@@ -734,7 +737,7 @@ class KindWords:
         """The concepts below some, as those by which things are told apart: each *gauge*, the *techniques*."""
         to = Anchor(iris=tuple(map(self.world.graph.iri, sorted(nodes))))
         only = Related(way=Way(paths=(NARROWER,)), to=to)
-        return self._limited(Target(categories=("Concept",)), only, 0.35)
+        return self._limited(Target(categories=("Concept",)), only, BELOW)
 
     def _add_heads(self) -> None:
         """A noun alone stands for all types that it heads: "paintings" for mural paintings; less likely so where it tells

@@ -98,7 +98,9 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     rivals = [one for one in found[1:] if one.result != best.result]
     denies = best.plan.compute.kind == "ask" and not best.size
     ways = [part for part in parts_of(best.plan) if isinstance(part, Way)]
-    walked = any(len(path) > 1 or one.then is not None for one in ways for path in one.paths)
+    walked = any(
+        len(path) > 1 or one.then is not None for one in ways if not _measures(one) for path in one.paths
+    )
     close = [one for one in rivals if _is_close(one, best, FOUND if walked else MARGIN if denies else CLOSE)]
     others = tuple({one.result: one.plan for one in reversed(rivals) if one.size}.values())[::-1][:CHOICES]
     unnamed = tuple(
@@ -245,10 +247,15 @@ def _unlikely(plan: Plan, doubt: frozenset[str], in_roles: Collection[Way]) -> f
     unkind = bool(target.categories) and not (target.types or target.classes)
     loose = sum(one.startswith(BARE) for one in doubt)
     ways = [part for part in parts_of(plan) if isinstance(part, Way)]
-    said = {id(one) for way in ways if way in in_roles for one in (way, way.then)}
+    said = {id(one) for way in ways if way in in_roles or _measures(way) for one in (way, way.then)}
     walks = [path for way in ways if id(way) not in said for path in way.paths]
     steps = sum(not step.endswith("*") for path in walks for step in path)
     return WALKED * len(walks) + FARTHER * (steps - len(walks)) + UNKIND * unkind + LOOSE * loose
+
+
+def _measures(way: Way) -> bool:
+    """Whether a way leads to a number by what a dimension is called, which says it as a relation would."""
+    return way.then is not None and way.then.relations == ("dimension_value",)
 
 
 def _weighed(release: Release, reading: Reading) -> Reading | None:

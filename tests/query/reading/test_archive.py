@@ -138,7 +138,11 @@ def _graph() -> str:
         f"crm:P90_has_value {mass} ."
         for name, mass in MASSES.items()
     ]
-    rows.append(':inspection a crm:E55_Type ; rdfs:label "inspection"@en .')
+    rows.append(
+        ':inspection a crm:E55_Type ; rdfs:label "inspection"@en . '
+        ':check a crm:E55_Type ; rdfs:label "roof check"@en ; crm:P127_has_broader_term :inspection . '
+        ":inspection-bear-1930 crm:P2_has_type :check ."
+    )
     for name, years in INSPECTED.items():
         for year in years:
             event = f":inspection-{name}-{year}"
@@ -222,6 +226,15 @@ def test_an_unknown_noun_is_not_taken_for_another_one(archive: Museum) -> None:
     assert archive.read("Which widgets did the photographer Dora Vogt make?").isdisjoint(
         {"dora", "emil", "fritz"}
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "size"),
+    [("Which inspections are there?", 4), ("Which is the heaviest copy?", 1)],  # also of a narrower type
+)
+def test_plain_questions_are_sure(archive: Museum, question: str, size: int) -> None:
+    parsed = archive.parse(question)
+    assert parsed.certain and archive.outcome(parsed).size == size
 
 
 @pytest.mark.parametrize(
