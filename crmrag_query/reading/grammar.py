@@ -760,13 +760,15 @@ class Grammar:
             if len(self._highest) == BEAM and score + COMPUTED <= self._highest[0]:
                 continue  # as many before it are as good, whatever is made of it
             spine = state.spine if meaning.named else (*state.spine[: state.spine.index(parent) + 1], new)
+            denied = self._denied(item, covered)
             made = replace(
-                grown, covered=state.covered | covered, score=score, spine=spine, doubt=state.doubt | doubt
-            )
+                grown, covered=state.covered | covered, score=score, spine=spine, doubt=state.doubt | doubt,
+                used=grown.used | ({denied.first} if denied is not None else set()),
+            )  # fmt: skip
             made = self._computed(
                 made,
                 parent,
-                Condition(tie, new, negated, others=others and meaning.named),
+                Condition(tie, new, negated or denied is not None, others=others and meaning.named),
                 item,
                 flags,
                 number,
@@ -775,6 +777,17 @@ class Grammar:
             insort(self._highest, made.score)
             del self._highest[:-BEAM]
             yield made
+
+    def _denied(self, item: Item, says: Collection[int]) -> Item | None:
+        """The word behind an item that denies the verb right behind itself, by which the item is tied: "did Bell *not* make"."""
+        return next(
+            (
+                one
+                for one in self.items
+                if one.roles & NEGATIONS and one.first >= item.last and one.last in says
+            ),
+            None,
+        )
 
     def _is_of_another(self, between: range) -> bool:
         """Whether words before a noun speak of something it has: "*place of birth* of artists", not a "*film* company"."""

@@ -29,6 +29,8 @@ RIGHT = [
     ("Which paintings were never exhibited?", PAINTING + lacks("?o @showed ?x")),
     ("Which paintings without a date are there?", PAINTING + lacks("?x @made_on ?o")),
     ("Which paintings except those by Pietro Salvemini are there?", PAINTING + lacks(f"{MAKER} :salvemini")),
+    ("Which paintings did Pietro Salvemini not make?", PAINTING + lacks(f"{MAKER} :salvemini")),
+    ("Welche Gemälde hat Pietro Salvemini nicht gemalt?", PAINTING + lacks(f"{MAKER} :salvemini")),
     ("List all paintings besides those in the Winter Salon.", PAINTING + lacks(":salon @showed ?x")),
     ("Which works are neither paintings nor prints?", WORK + lacks("?x @type :painting") + lacks("?x @type :print")),
     ("Which paintings do not show Florence?", PAINTING + lacks("?x @depicts :florence")),
