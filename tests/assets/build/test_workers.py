@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,9 +81,9 @@ def test_chunks_made_together_are_the_same_bytes_also_after_a_stop(
     alone, chunks, made = written(context, "fr_documents"), chunks_of(context), list[int]()
     inner = documents.build_chunk
 
-    def counted(setting: Setting, entities: Ints) -> ChunkDocuments:
+    def counted(setting: Setting, entities: Ints, *more: Any) -> ChunkDocuments:
         made.append(len(entities))
-        return inner(setting, entities)
+        return inner(setting, entities, *more)
 
     monkeypatch.setattr(documents, "build_chunk", counted)
     forget(context, "fr_documents")
@@ -124,6 +125,7 @@ def test_a_killed_process_ends_the_build_with_a_remedy_and_the_rest_is_made_late
 WAITING = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from crmrag_assets.build.context import open_context
 from crmrag_assets.steps.registry import side_by_side
 from tests.assets.build.test_workers import parallel, wait
