@@ -116,7 +116,7 @@ def processes(context: BuildContext, count: int) -> Iterator[Processes]:
         wait(working.begun)
 
 
-IDLE_SECONDS = 30  # after which a process that has nothing to do ends, and gives its memory back
+IDLE_SECONDS = 300  # after which a process that has nothing to do ends, and gives its memory back: longer than a layer without any
 _KEPT: ContextVar[dict[int, ProcessPoolExecutor]] = ContextVar(
     "crmrag_kept_processes"
 )  # by how many they are
