@@ -116,7 +116,9 @@ def processes(context: BuildContext, count: int) -> Iterator[Processes]:
         wait(working.begun)
 
 
-IDLE_SECONDS = 300  # after which a process that has nothing to do ends, and gives its memory back: longer than a layer without any
+IDLE_SECONDS = (
+    300  # after which a process without work ends and gives its memory back; a layer without any is shorter
+)
 _KEPT: ContextVar[dict[int, ProcessPoolExecutor]] = ContextVar(
     "crmrag_kept_processes"
 )  # by how many they are

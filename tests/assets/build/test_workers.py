@@ -16,7 +16,7 @@ import pytest
 
 from crmrag_assets.build import workers
 from crmrag_assets.build.step import BuildContext, chunks_of, chunks_to_make, run_step
-from crmrag_assets.build.workers import workers_of
+from crmrag_assets.build.workers import kept_processes, processes, workers_of
 from crmrag_assets.documents.chunk import ChunkDocuments
 from crmrag_assets.documents.setting import Setting
 from crmrag_assets.steps import documents
@@ -25,6 +25,7 @@ from crmrag_query.errors import BuildError
 from crmrag_query.graph.arrays import Ints
 from tests.conftest import ROOT
 from tests.support.builds import Project, failing_at, make_project, parallel, turtle, written
+from tests.support.dask_cluster import where
 
 
 @pytest.fixture(autouse=True)
@@ -120,6 +121,29 @@ def test_a_killed_process_ends_the_build_with_a_remedy_and_the_rest_is_made_late
         list(run_chunks(step, context, chunks))
     assert len(list(run_chunks(step, replace(context, threads=1), chunks))) == len(chunks)
     assert written(context, "fr_documents") == alone
+
+
+def end(context: BuildContext, item: int) -> None:
+    """Be killed."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_processes_are_kept_until_one_is_killed_and_end_with_the_block(project: Project) -> None:
+    context, pids = parallel(project.context(8)), list[int]()
+
+    def work() -> None:
+        with processes(context, 1) as working:
+            pids.append(working.result(working.submit(where, 0)))
+
+    with kept_processes():
+        work()
+        work()
+        assert pids[0] == pids[1] != os.getpid()
+        with pytest.raises(BuildError, match="ended from outside"), processes(context, 1) as working:
+            working.result(working.submit(end, 0))
+        work()
+        assert pids[2] != pids[0] and alive(pids[2])
+    assert not alive(pids[2])
 
 
 WAITING = """
