@@ -38,7 +38,6 @@ from crmrag_assets.runs import BUILD_TAG, hold_run_lock
 from crmrag_assets.steps.registry import STEPS, run_chunks, run_or_await
 from crmrag_query.artifacts.places import evaluations_folder
 from crmrag_query.artifacts.release import Opener, open_release
-from crmrag_query.evaluation.evaluate import parse_stages
 from crmrag_query.evaluation.report import write_report
 
 _BEYOND = "There is no chunk {} of '{}', and nothing is made of it. Its chunks are {}."
@@ -264,7 +263,7 @@ def _evaluate(
     hold_run_lock(Path(build.data), context.run)
     with explained("evaluation"):
         # all of answering, which no build needs
-        from crmrag_query.evaluation.evaluate import Plan, evaluate_file
+        from crmrag_query.evaluation.evaluate import Plan, evaluate_file, parse_stages
         from crmrag_query.llm.model import LiteLLM
 
         opened = build.opened(context.partition_key)

@@ -7,9 +7,11 @@ records some 1,800 events, which took a third of the processor time of a build w
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 
 from dagster import DagsterInstance, EventLogEntry
 from dagster._core.storage.event_log import SqliteEventLogStorage
@@ -17,6 +19,8 @@ from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_
 from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.pool import NullPool
+
+from crmrag_query.artifacts.files import replacing
 
 BATCH_SIZE = "DAGSTER_EVENT_BATCH_SIZE"  # by this variable Dagster hands on together what a run begins with
 MOST = "1000"
@@ -29,6 +33,7 @@ class EventLog(SqliteEventLogStorage):
         self._lock = threading.RLock()
         self._engines: dict[str, Engine] = {}  # with the statements that each has compiled
         self._tables: set[str] = set()
+        self._empty = b""  # the file of a run that has no event yet
         self._begun: dict[str, Connection] = {}
         self._ending: ExitStack | None = None
         self._latest: dict[tuple[str, str], tuple[EventLogEntry, int]] = {}
@@ -93,9 +98,23 @@ class EventLog(SqliteEventLogStorage):
                 connect_args={"timeout": SQLITE_BUSY_TIMEOUT_SECONDS},
             )
         if shard not in self._initialized_dbs:
-            self._initdb(self._engines[shard])
+            self._begin_shard(shard)
             self._initialized_dbs.add(shard)
         return self._engines[shard]
+
+    def _begin_shard(self, shard: str) -> None:
+        """Make the tables of a shard; of each run but the first by a copy of an empty file, as Dagster's migrations take
+        longer than all else of a short run."""
+        path = Path(self.path_for_shard(shard))
+        new = shard != INDEX_SHARD_NAME and not path.exists()
+        if new and self._empty:
+            with replacing(path) as temporary:
+                temporary.write_bytes(self._empty)
+            return
+        self._initdb(self._engines[shard])
+        if new:
+            with closing(sqlite3.connect(path)) as connection:
+                self._empty = connection.serialize()
 
 
 def quicken(instance: DagsterInstance) -> None:

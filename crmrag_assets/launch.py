@@ -22,6 +22,7 @@ from crmrag_assets.build.locks import dataset_lock, is_embedding, is_locked, ser
 from crmrag_assets.build.reporting import LineReporter, Reporter, current_reporter, duration, reporting_to
 from crmrag_assets.build.step import LAYERS, BuildContext, Layer, Outcome, chunks_of
 from crmrag_assets.build.store import Published, disk_explained
+from crmrag_assets.build.workers import kept_processes
 from crmrag_assets.checks import REMEDY, checks
 from crmrag_assets.event_log import quicken
 from crmrag_assets.instance import (
@@ -196,7 +197,8 @@ def _run(
     while is_embedding(root) and is_locked(root):  # a better release is being published, which takes a minute
         time.sleep(LOOK_SECONDS)
     result, started = BuildResult(name), datetime.now(UTC)
-    with dataset_lock(opened.store.root, name), reporting_to(_Recording(current_reporter(reporter), result)):
+    reporting = reporting_to(_Recording(current_reporter(reporter), result))
+    with dataset_lock(opened.store.root, name), reporting, kept_processes():
         opened.store.clean()
         if request.refresh and opened.config.refreshable:
             base = base_of(opened)

@@ -1,23 +1,26 @@
 """Work of one step in several processes, chunks or parts of one artifact side by side: on this machine or a Dask cluster.
 
 Processes of loky start afresh (nothing forked: polars and PyTorch hold threads) and do not run the caller's main module. They
-are worth their start of some seconds for large data sets only. The workers of a cluster run already, share the data folder,
-and are given each piece of work with the context; one that dies has its work done by another.
+are worth their start of some seconds for large data sets only, and a build keeps them from layer to layer, with what they
+have opened and worked out. The workers of a cluster run already and share the data folder; one that dies has its work done
+by another. All are given the context with each piece of work.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 import platform
 import re
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, TypeVar
 
 from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
@@ -29,9 +32,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 CHUNKS = 16  # that are to be made for each process, as starting one takes seconds
 LOOK_SECONDS = 0.5  # between looks whether the process that gave the work is still there
-# One that has grown by what its chunks needed is replaced, which is as it should be, and nothing to tell the user.
-warnings.filterwarnings("ignore", message="A worker was restarted while some jobs", category=UserWarning)
-_OPENED: dict[str, BuildContext] = {}
+# loky replaces a process that has grown by 300 MB; ours grow by what the data set needs, and start again with nothing of it.
+GROWING = {"LOKY_MAX_MEMORY_LEAK_SIZE": str(1 << 50)}
 
 
 def workers_of(context: BuildContext, items: int) -> int:
@@ -60,17 +62,18 @@ def side_by_side(
 
 @dataclass(frozen=True)
 class Processes:
-    """Processes that work on a data set, each with a context of its own; those of a cluster are given ``context``."""
+    """Processes that work on a data set; ``context``: its context as bytes, of which each process makes one of its own."""
 
     pool: Executor
     name: str
-    context: BuildContext | None = None
+    context: bytes
+    begun: list[Future[Any]] = field(default_factory=list)
 
     def submit(self, work: Callable[[BuildContext, Item], Result], item: Item) -> Future[Result]:
         """Have ``work``, a function of a module, done for an item by the next free process."""
-        if self.context is not None:
-            return self.pool.submit(_do_elsewhere, __version__, self.context, work, item)
-        return self.pool.submit(_do, work, item)
+        future = self.pool.submit(_do, __version__, self.context, work, item)
+        self.begun.append(future)
+        return future
 
     def result(self, future: Future[Result]) -> Result:
         """What came of it, waited for. Raises what the work raises, and BuildError where a process was killed."""
@@ -94,25 +97,65 @@ class Processes:
 
 @contextmanager
 def processes(context: BuildContext, count: int) -> Iterator[Processes]:
-    """So many processes within the block, or those of the cluster; they are ended at once where it stops before its end."""
-    given = replace(context, progress=SilentProgress(), threads=1)
+    """So many processes within the block, or those of the cluster. All that was begun is waited for at the end of the block,
+    and ended at once where that stops before its end."""
+    given = pickle.dumps(replace(context, progress=SilentProgress(), threads=1))
     if context.operations.dask:
         with _cluster(context.operations.dask) as executor:
             yield Processes(executor, context.name, given)
         return
-    environment = {"POLARS_MAX_THREADS": str(max(1, context.threads // count))}
-    pool = ProcessPoolExecutor(count, initializer=_begin, initargs=(given, os.getpid()), env=environment)
+    with kept_processes():
+        pool = _pool(context, count)
+        working = Processes(pool, context.name, given)
+        try:
+            yield working
+        except BaseException:
+            _KEPT.get().clear()
+            pool.shutdown(wait=True, kill_workers=True)
+            raise
+        wait(working.begun)
+
+
+IDLE_SECONDS = (
+    300  # after which a process without work ends and gives its memory back; a layer without any is shorter
+)
+_KEPT: ContextVar[dict[int, ProcessPoolExecutor]] = ContextVar(
+    "crmrag_kept_processes"
+)  # by how many they are
+
+
+@contextmanager
+def kept_processes() -> Iterator[None]:
+    """Within the block processes that were started once are there for all that asks for as many or fewer."""
+    if _KEPT.get(None) is not None:
+        yield
+        return
+    kept = dict[int, ProcessPoolExecutor]()
+    token = _KEPT.set(kept)
     try:
-        yield Processes(pool, context.name)
-    except BaseException:
-        pool.shutdown(wait=True, kill_workers=True)
-        raise
-    pool.shutdown(wait=True)
+        yield
+    finally:
+        _KEPT.reset(token)
+        for pool in kept.values():
+            pool.shutdown(wait=True)
 
 
-def _begin(context: BuildContext, parent: int) -> None:
+def _pool(context: BuildContext, count: int) -> ProcessPoolExecutor:
+    """The processes that are kept, where they are enough, else new ones in their place."""
+    kept = _KEPT.get()
+    if max(kept, default=0) < count:
+        for pool in kept.values():
+            pool.shutdown(wait=True)
+        kept.clear()
+        environment = GROWING | {"POLARS_MAX_THREADS": str(max(1, context.threads // count))}
+        kept[count] = ProcessPoolExecutor(
+            count, timeout=IDLE_SECONDS, initializer=_begin, initargs=(os.getpid(),), env=environment
+        )
+    return kept[max(kept)]
+
+
+def _begin(parent: int) -> None:
     """A worker's start: it ends with the process that gave the work, so that it writes nothing beside a later build."""
-    _OPENED["context"] = context
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -156,15 +199,15 @@ def _cluster(address: str) -> Iterator[Executor]:
         client.close()
 
 
-def _do_elsewhere(
-    version: str, context: BuildContext, work: Callable[[BuildContext, Item], Result], item: Item
-) -> Result:
-    """Work on another machine, perhaps. BuildError where that has another version of crmrag, or not the data folder."""
+def _do(version: str, given: bytes, work: Callable[[BuildContext, Item], Result], item: Item) -> Result:
+    """Work in this process, on another machine perhaps. BuildError where that has another version of crmrag, or not the data
+    folder."""
     if version != __version__:
         raise BuildError(
             f"A worker of the Dask cluster has crmrag {__version__}, and this build is by {version}.",
             "Install the same version on all, and start the workers again.",
         )
+    context = _opened(given)
     if not context.store.root.is_dir():
         raise BuildError(
             f"A worker of the Dask cluster, on {platform.node()}, has no folder {context.store.root}.",
@@ -173,5 +216,9 @@ def _do_elsewhere(
     return work(context, item)
 
 
-def _do(work: Callable[[BuildContext, Item], Result], item: Item) -> Result:
-    return work(_OPENED["context"], item)
+@lru_cache(maxsize=1)
+def _opened(given: bytes) -> BuildContext:
+    """The context that was given, the same for all work of a layer."""
+    context = pickle.loads(given)  # noqa: S301 - of the build that gives the work
+    assert isinstance(context, BuildContext)
+    return context

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from crmrag_assets.build.step import Hashes
 from crmrag_assets.documents.drafts import (
     capital,
     clean,
@@ -30,8 +32,9 @@ from crmrag_assets.documents.identity import (
     satellite_drafts,
     type_drafts,
 )
+from crmrag_assets.documents.origins import Known, Origins
 from crmrag_assets.documents.portable import Numbering, save_tables
-from crmrag_assets.documents.setting import Setting
+from crmrag_assets.documents.setting import POINTED_AT, Setting
 from crmrag_assets.documents.ways import Lines, gather_facts, informative, stating
 from crmrag_query.documents.documents import FR, INCOMING, NOTE, OUTGOING, SCHEMAS
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_EVENT, Bytes, Ints, Longs, ranges
@@ -45,9 +48,6 @@ NOTED_TARGETS = 3  # targets of a line that are shown with notes: all would fill
 ENDS = ("P01", "P02")  # from a PC class to the domain and the range of the property that it reifies
 RECORDED = Category.Place | Category.Concept | Category.Time
 """What others' records point at: that they do is told there."""
-POINTED_AT = (
-    1.5  # triples of a property that lead to one node, from where on these are told where they are stated
-)
 
 
 @dataclass(frozen=True)
@@ -356,14 +356,40 @@ class ChunkDocuments:
         save_tables(folder, numbering, tables)
 
 
-def build_chunk(setting: Setting, entities: Ints) -> ChunkDocuments:
-    """Documents of those of ``entities`` that have one: every entity but absorbed satellites."""
+def build_chunk(
+    setting: Setting, entities: Ints, known: Sequence[Known] = (), origins: Origins | None = None
+) -> ChunkDocuments:
+    """Documents of those of ``entities`` that have one: every entity but absorbed satellites.
+
+    Of the ``known`` ones those are taken over of which the origin stays; ``origins``: of this setting.
+    """
     chosen = np.unique(np.asarray(entities, np.int32))
     chosen = chosen[((setting.graph.flags[chosen] & FLAG_ENTITY) != 0) & ~setting.satellites.absorbed[chosen]]
     adjacency = setting.graph.adjacency
     matches = walk(adjacency, setting.ontology, setting.ways.walked, chosen, plan=setting.plan)
-    about = Described(setting, chosen, gather_facts(adjacency, chosen))
-    return ChunkDocuments(*_tables(chosen, _drafts(about)), _matches_table(setting, matches))
+    found = (origins or Origins(setting, "")).of(chosen)
+    place = np.full(
+        setting.graph.nodes + 1, -1, np.int32
+    )  # of each node among the chosen ones; -1 is the last one
+    place[chosen] = np.arange(len(chosen), dtype=np.int32)
+    new, kept = np.ones(len(chosen), bool), []
+    for one in known if len(chosen) else ():
+        at = place[one.entities]
+        same = (at >= 0) & new[at] & (found[at] == one.origins)
+        new[at[same]] = False
+        kept.append(one.of(same))
+    about = Described(setting, chosen[new], gather_facts(adjacency, chosen[new]))
+    written = _tables(about.entities, found[new], _drafts(about))
+    documents, lines = (_by_entity(parts) for parts in zip(written, *kept, strict=True))
+    return ChunkDocuments(documents, lines, _matches_table(setting, matches))
+
+
+def _by_entity(parts: Sequence[pa.Table]) -> pa.Table:
+    """The rows of all parts by entity; those of an entity, which are of one part, stay in order."""
+    if len(parts) == 1:
+        return parts[0]
+    whole = pa.concat_tables(parts)
+    return whole.take(pa.array(np.argsort(whole.column("entity").to_numpy(), kind="stable")))
 
 
 def _drafts(about: Described) -> pl.DataFrame:
@@ -394,7 +420,7 @@ def _drafts(about: Described) -> pl.DataFrame:
     return pl.concat(sections).sort("doc", maintain_order=True)
 
 
-def _tables(entities: Ints, lines: pl.DataFrame) -> tuple[pa.Table, pa.Table]:
+def _tables(entities: Ints, origins: Hashes, lines: pl.DataFrame) -> tuple[pa.Table, pa.Table]:
     """The documents and their lines, a text being its lines one below the other."""
     text = texts_of(lines)
     length = text.str.len_chars().cast(pl.Int32)
@@ -407,7 +433,7 @@ def _tables(entities: Ints, lines: pl.DataFrame) -> tuple[pa.Table, pa.Table]:
     columns = placed.select("kind", "key", "label", "start", "end", "total", "targets").to_arrow()
     owner = pa.array(entities[lines["doc"].to_numpy()], pa.int32())
     written = pa.table([owner, *columns.columns], names=SCHEMAS["fr_lines"].names).cast(SCHEMAS["fr_lines"])
-    texts = [pa.array(entities, pa.int32()), documents["text"].to_arrow()]
+    texts = [pa.array(entities, pa.int32()), documents["text"].to_arrow(), pa.array(origins)]
     return pa.table(texts, names=SCHEMAS["fr_documents"].names).cast(SCHEMAS["fr_documents"]), written
 
 

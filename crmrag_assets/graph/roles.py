@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
@@ -419,6 +420,10 @@ AUTHORITIES: Final = (
     (re.compile(r"d-nb\.info/(gnd)/([\dX-]+)$"), "GND {1}"),
     (re.compile(r"(geonames)\.org/(\d+)"), "GeoNames {1}"),
 )
+_AUTHORITY: Final = re.compile(
+    "aat|ulan|tgn|wikidata|viaf|gnd|geonames"
+)  # one of these is in each of the above
+_PARTS: Final = re.compile("[/#:]")
 _LETTERS, _WORD = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]{3,}")
 _OPAQUE: Final = re.compile(r"^(?=.*\d)[0-9a-f]{8,}(?:-[0-9a-f]+)*$", re.IGNORECASE)
 SHOWN_OF_OPAQUE: Final = 8  # characters
@@ -433,21 +438,29 @@ def words_of_iri(iri: str) -> str:
     if "?" in iri or iri.startswith("urn:skolem:"):
         return ""
     _, _, path = iri.rpartition("://")[2].partition("/") if "://" in iri else ("", "", iri)
-    parts = [part for part in re.split("[/#:]", path) if part]
+    parts = [part for part in _PARTS.split(path) if part]
     for place, part in enumerate(reversed(parts)):
-        words = " ".join(as_words(CAMEL.sub(" ", unquote(part).replace("-", " "))).split())
-        if part.isidentifier() and "_" not in part and part[0].islower():  # hollowBack
-            words = words.lower()
-        letters, size = len(_LETTERS.findall(words)), len(words.replace(" ", ""))
-        telling = 2 * letters > size if _WORD.search(words) else 1 < letters == size  # "Ur"
-        if telling and not _OPAQUE.match(part):
+        if words := _words_of_part(part):
             return words if not place or " " in words else ""
     return ""
 
 
+@lru_cache(maxsize=1 << 14)
+def _words_of_part(part: str) -> str:
+    """The words that a part of an IRI says, "" for none; the parts before the last one are those of many IRIs."""
+    if part.isdecimal():
+        return ""
+    words = " ".join(as_words(CAMEL.sub(" ", unquote(part).replace("-", " "))).split())
+    if part.isidentifier() and "_" not in part and part[0].islower():  # hollowBack
+        words = words.lower()
+    letters, size = len(_LETTERS.findall(words)), len(words.replace(" ", ""))
+    telling = 2 * letters > size if _WORD.search(words) else 1 < letters == size  # "Ur"
+    return words if telling and not _OPAQUE.match(part) else ""
+
+
 def _identified(iri: str, called: str) -> str:
     """What a node without any words is called: "AAT 300028051", "Person 17"; ``called``: its class, "" for none."""
-    for pattern, form in AUTHORITIES:
+    for pattern, form in AUTHORITIES if _AUTHORITY.search(iri) else ():
         if found := pattern.search(iri):
             return form.format(found[1].upper(), found[2])
     if iri.startswith("urn:skolem:"):

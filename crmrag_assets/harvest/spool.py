@@ -22,7 +22,8 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyoxigraph as ox
-from networkx.utils import UnionFind
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from crmrag_assets.build.step import buckets_of_all
 from crmrag_assets.harvest.report import HarvestReport, Tally
@@ -153,13 +154,15 @@ class Form:
 
 def components(quads: Iterable[ox.Quad]) -> Iterator[list[ox.Quad]]:
     """The quads grouped by the blank nodes that they share as subject or object."""
-    held = [(blank_ends(quad), quad) for quad in quads]
-    joined = UnionFind()
-    for ends, _ in held:
-        joined.union(*ends)
-    groups: dict[str, list[ox.Quad]] = {}
-    for ends, quad in held:
-        groups.setdefault(joined[ends[0]], []).append(quad)
+    held = list(quads)
+    number: dict[str, int] = {}
+    ends = [[number.setdefault(end, len(number)) for end in blank_ends(quad)] for quad in held]
+    one, other = [each[0] for each in ends], [each[-1] for each in ends]
+    shape = len(number), len(number)
+    joined = connected_components(coo_array((np.ones(len(held), bool), (one, other)), shape=shape))[1]
+    groups: dict[int, list[ox.Quad]] = {}
+    for quad, group in zip(held, joined[one].tolist(), strict=True):
+        groups.setdefault(group, []).append(quad)
     yield from groups.values()
 
 

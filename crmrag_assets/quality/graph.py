@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -231,6 +230,10 @@ def circles_of(below: Ints, above: Ints) -> list[list[int]]:
         if kept.all():
             break
         below, above = below[kept], above[kept]
+    if not len(below):
+        return []
+    import networkx as nx  # here, as loading it takes each process of a build as long as many a check
+
     left = nx.DiGraph(zip(below.tolist(), above.tolist(), strict=True))
     parts = (sorted(part) for part in nx.strongly_connected_components(left))
     found = [part for part in parts if len(part) > 1 or left.has_edge(part[0], part[0])]

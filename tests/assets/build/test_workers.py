@@ -10,12 +10,13 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from crmrag_assets.build import workers
 from crmrag_assets.build.step import BuildContext, chunks_of, chunks_to_make, run_step
-from crmrag_assets.build.workers import workers_of
+from crmrag_assets.build.workers import kept_processes, processes, workers_of
 from crmrag_assets.documents.chunk import ChunkDocuments
 from crmrag_assets.documents.setting import Setting
 from crmrag_assets.steps import documents
@@ -24,6 +25,7 @@ from crmrag_query.errors import BuildError
 from crmrag_query.graph.arrays import Ints
 from tests.conftest import ROOT
 from tests.support.builds import Project, failing_at, make_project, parallel, turtle, written
+from tests.support.dask_cluster import where
 
 
 @pytest.fixture(autouse=True)
@@ -80,9 +82,9 @@ def test_chunks_made_together_are_the_same_bytes_also_after_a_stop(
     alone, chunks, made = written(context, "fr_documents"), chunks_of(context), list[int]()
     inner = documents.build_chunk
 
-    def counted(setting: Setting, entities: Ints) -> ChunkDocuments:
+    def counted(setting: Setting, entities: Ints, *more: Any) -> ChunkDocuments:
         made.append(len(entities))
-        return inner(setting, entities)
+        return inner(setting, entities, *more)
 
     monkeypatch.setattr(documents, "build_chunk", counted)
     forget(context, "fr_documents")
@@ -121,9 +123,33 @@ def test_a_killed_process_ends_the_build_with_a_remedy_and_the_rest_is_made_late
     assert written(context, "fr_documents") == alone
 
 
+def end(context: BuildContext, item: int) -> None:
+    """Be killed."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_processes_are_kept_until_one_is_killed_and_end_with_the_block(project: Project) -> None:
+    context, pids = parallel(project.context(8)), list[int]()
+
+    def work() -> None:
+        with processes(context, 1) as working:
+            pids.append(working.result(working.submit(where, 0)))
+
+    with kept_processes():
+        work()
+        work()
+        assert pids[0] == pids[1] != os.getpid()
+        with pytest.raises(BuildError, match="ended from outside"), processes(context, 1) as working:
+            working.result(working.submit(end, 0))
+        work()
+        assert pids[2] != pids[0] and alive(pids[2])
+    assert not alive(pids[2])
+
+
 WAITING = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from crmrag_assets.build.context import open_context
 from crmrag_assets.steps.registry import side_by_side
 from tests.assets.build.test_workers import parallel, wait

@@ -64,6 +64,14 @@ def rows(data: Path, run_id: str) -> dict[str, list[tuple[Any, ...]]]:
     return found
 
 
+def tables(log: EventLog, run_id: str) -> list[tuple[Any, ...]]:
+    """Tables and indexes of a run's file, the state of Dagster's migrations, and how it is written."""
+    with sqlite3.connect(log.path_for_shard(run_id)) as connection:
+        found = connection.execute("select type, name, sql from sqlite_master order by name").fetchall()
+        found += connection.execute("select version_num from alembic_version").fetchall()
+        return found + connection.execute("pragma journal_mode").fetchall()
+
+
 def test_a_log_written_together_holds_what_dagsters_own_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,9 +81,18 @@ def test_a_log_written_together_holds_what_dagsters_own_holds(
     with open_instance(tmp_path / "quick") as instance:
         quicken(instance)
         assert isinstance(instance.event_log_storage, EventLog)
-        quick = rows(tmp_path / "quick", run(instance).run_id)
+        quick_id = run(instance).run_id
+        quick = rows(tmp_path / "quick", quick_id)
     assert quick == own
     assert len([row for row in own["index"] if row[0] == "ASSET_MATERIALIZATION"]) == len(PARTITIONS)
+    with open_instance(tmp_path / "quick") as instance:
+        quicken(instance)
+        log = instance.event_log_storage
+        assert isinstance(log, EventLog)
+        for _ in range(2):  # the file of the second run is a copy
+            run_id = run(instance).run_id
+            assert rows(tmp_path / "quick", run_id)["run"] == own["run"]
+        assert tables(log, run_id) == tables(log, quick_id)
     with open_instance(tmp_path / "quick") as instance:  # as the UI reads it
         assert instance.get_materialized_partitions(ASSET) == set(PARTITIONS)
 
