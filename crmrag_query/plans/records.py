@@ -369,13 +369,13 @@ _CONDITIONS = (Related, Dated, Texted, Valued, Among, Member, StatedIn, ReadFrom
 
 
 def parts_of(plan: Plan) -> Iterator[Part | tuple[object, ...]]:
-    """A plan, all that it is made of, and their tuples, in no order."""
+    """A plan, all that it is made of, and their tuples that hold anything, in no order."""
     waiting: list[Part | tuple[object, ...]] = [plan]
     while waiting:
         part = waiting.pop()
         yield part
-        inner = part if isinstance(part, tuple) else (value for _, value in part)
-        waiting.extend(one for one in inner if isinstance(one, (Part, tuple)))
+        inner = part if isinstance(part, tuple) else part.__dict__.values()
+        waiting += [one for one in inner if one and isinstance(one, (Part, tuple))]
 
 
 def _counted(plan: Plan) -> tuple[int, int]:

@@ -578,8 +578,12 @@ class Grammar:
 
     def _is_type(self, item: Item) -> bool:
         """Whether a noun means kinds of things."""
-        kinds = {one.target for one in self.kinds.general("type")}
-        return any(one.target in kinds and one.only is None for one in item.meanings)
+
+        def means_types() -> bool:
+            kinds = {one.target for one in self.kinds.general("type")}
+            return any(one.target in kinds and one.only is None for one in item.meanings)
+
+        return self._once(means_types, (item,), "type")
 
     def _per_words(self) -> frozenset[int]:
         return frozenset(one.first for one in self.items if one.roles & PER)
