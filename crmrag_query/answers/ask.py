@@ -592,7 +592,9 @@ class Turn:
         exact, asked = self.exact, self.facts
         if asked is None or not isinstance(exact, Exact) or not exact.set.size:
             return False
-        wanted = sum({int(category) for one in asked.asked for category in Category if one.expects & category})
+        wanted = sum(
+            {int(category) for one in asked.asked for category in Category if one.expects & category}
+        )
         wanted |= WITH_TIME if wanted & Category.Time else 0
         categories = self.release[Graph].adjacency.categories
         if wanted and not (categories[exact.outcome.members] & wanted).any():
