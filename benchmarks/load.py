@@ -8,7 +8,7 @@ questions (streamed), documents, sets with their facets, entities, names as they
 line), else from the data set's examples and its most frequent classes and best-known entities. Then it asks at random
 moments, ever more often, until 95 of 100 requests take more than half a second. Prints one JSON object; milliseconds are
 those of whole responses, the client's work on the same machine included; memory is what no other process shares, in MiB, of
-the service with all its processes.
+the services with all their processes. `processor_ms` is theirs for one request, which others on the machine lengthen less.
 """
 
 from __future__ import annotations
@@ -135,6 +135,14 @@ def memory(pid: int) -> float:
     return round(own / 1024 + sum(memory(int(child)) for child in children), 1)
 
 
+def processor(pid: int) -> float:
+    """Seconds of a processor that a process and its children have taken."""
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    own = sum(map(int, words[11:13])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(processor(int(child)) for child in children)
+
+
 async def look(http: httpx.AsyncClient, dataset: str | None, file: Path | None) -> World:
     """What there is to ask: of a file, or of what the data set tells of itself."""
     about = {} if dataset is None else {"dataset": dataset}
@@ -199,6 +207,7 @@ async def crowd(
 ) -> dict[str, Any]:
     """What the people met with, and the memory at the start, in the middle and at the end."""
     tally, kept, seconds = Tally(), {"start": sum(map(memory, pids))}, minutes * 60
+    before = sum(map(processor, pids))
     end = time.perf_counter() + seconds
 
     async def measure() -> None:
@@ -207,9 +216,12 @@ async def crowd(
 
     people = (person(services[seed % len(services)], world, seed, tally, end) for seed in range(users))
     await asyncio.gather(measure(), *people)
+    took = sum(map(processor, pids)) - before
     kept["end"] = sum(map(memory, pids))
     kept = {name: round(one, 1) for name, one in kept.items()}
-    return {"users": users, "minutes": minutes, **tally.told(), "memory_mib": kept}
+    told = tally.told()
+    each = round(1000 * took / max(1, told["requests"]), 1)
+    return {"users": users, "minutes": minutes, **told, "processor_ms": each, "memory_mib": kept}
 
 
 async def ever_more(http: httpx.AsyncClient, world: World) -> dict[str, Any]:

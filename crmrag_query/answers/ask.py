@@ -573,8 +573,13 @@ class Turn:
         return facts_of(self.release, self.prepared.understood)
 
     def no_sources(self) -> SourceList:
-        scores = scores_of(self.release, self.prepared.retrieved)
-        return SourceList(self.release, self.prepared.analysis.reading.language, scores)
+        language = self.prepared.analysis.reading.language
+        return SourceList(self.release, language, *self._of_sources)
+
+    @cached_property
+    def _of_sources(self) -> tuple[dict[int, float], dict[int, Source]]:
+        """What the lists of sources of this turn share: scores, and entities that are described."""
+        return scores_of(self.release, self.prepared.retrieved), {}
 
     @cached_property
     def _leads_on(self) -> bool:
@@ -875,9 +880,8 @@ class Turn:
 
     def _checked(self, text: str, cited: SourceList, refused: bool, notes: tuple[str, ...] = ()) -> Written:
         """A text made of the data itself, so that none of it is unsupported."""
-        lines = {one.n: [one.label, one.snippet, one.text, *map(str, one.triples)] for one in cited.sources()}
         words = self.release.method.sets.answers
-        support = check_support(text, lines, self.prepared.analysis.reading, words)
+        support = check_support(text, cited.said(), self.prepared.analysis.reading, words)
         notes = (*notes, *self._meant()) if refused else notes
         return Written(text, replace(support, refused=refused, unsupported=()), notes)
 

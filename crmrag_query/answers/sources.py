@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from crmrag_query.answers.records import (
@@ -44,12 +44,14 @@ class SourceList:
     """Numbers entities and findings in the order in which they are first cited, and collects the triples behind each.
 
     ``language``: the one that labels are given in where the data has it; ``scores``: how well the document of an entity
-    fits the question, for those retrieved.
+    fits the question, for those retrieved; ``described``: entities with all that does not depend on what is cited of them,
+    which the lists of one answer share.
     """
 
     release: Release
     language: str
     scores: Mapping[int, float] = field(default_factory=dict)
+    described: dict[int, Source] = field(default_factory=dict, repr=False)
     _triples: dict[int | Finding, dict[tuple[str, str, str], SourceTriple]] = field(default_factory=dict)
     _numbers: dict[int | Finding, int] = field(default_factory=dict)
     _shown: dict[int | Finding, dict[int, None]] = field(default_factory=dict)
@@ -87,14 +89,31 @@ class SourceList:
 
     def sources(self) -> tuple[Source, ...]:
         """The sources in the order of their numbers."""
+        new = [one for one in self._triples if not isinstance(one, Finding) and one not in self.described]
         details = self.details
-        entities = [one for one in self._triples if not isinstance(one, Finding)]
-        rights, dates = details.all_rights(entities), details.all_dates(entities)
-        found = zip(entities, rights, details.all_coordinates(entities), dates, strict=True)
-        of_entities = {one[0]: self._source(*one) for one in found}
-        return tuple(
-            self._found(one) if isinstance(one, Finding) else of_entities[one] for one in self._triples
+        told = zip(
+            new, details.all_rights(new), details.all_coordinates(new), details.all_dates(new), strict=True
         )
+        self.described.update((one[0], self._described(*one)) for one in told)
+        return tuple(
+            self._found(one) if isinstance(one, Finding) else self._source(one) for one in self._triples
+        )
+
+    def said(self) -> dict[int, list[str]]:
+        """All that each source says, by its number: name, snippet, text, triples."""
+        graph, found = self.release[Graph], dict[int, list[str]]()
+        for about, triples in self._triples.items():
+            if isinstance(about, Finding):
+                one = self._found(about)
+                lines = [one.label, one.snippet, one.text, *map(str, one.triples)]
+            else:
+                label = graph.label(about, (self.language,))
+                lines = [label, self._snippet(about), *map(str, triples.values())]
+            found[self._numbers[about]] = lines
+        return found
+
+    def _snippet(self, entity: int) -> str:
+        return shorten(self._snippets.get(entity, ""), SNIPPET_CHARACTERS)
 
     def _found(self, finding: Finding) -> Source:
         named, graph = self.details.named, self.release[Graph]
@@ -125,29 +144,36 @@ class SourceList:
         nodes = (graph.node(page) for page in found)
         return tuple(self.details.named(node) for node in nodes if node is not None)
 
-    def _source(
+    def _source(self, entity: int) -> Source:
+        return replace(
+            self.described[entity],
+            n=self._numbers[entity],
+            triples=tuple(self._triples[entity].values()),
+            snippet=self._snippet(entity),
+            entities=tuple(map(self.details.named, self._shown[entity])),
+            score=self.scores.get(entity),
+        )
+
+    def _described(
         self, entity: int, rights: tuple[str, str], coordinates: Coordinates | None, dates: Dates | None
     ) -> Source:
-        graph, details = self.release[Graph], self.details
+        graph, iri = self.release[Graph], self.release[Graph].iri(entity)
         licence, attribution = rights
         return Source(
-            self._numbers[entity],
-            graph.iri(entity),
+            0,
+            iri,
             graph.label(entity, (self.language,)),
             category_name(graph, entity),
-            tuple(self._triples[entity].values()),
-            details.classes(entity),
-            shorten(self._snippets.get(entity, ""), SNIPPET_CHARACTERS),
-            tuple(details.named(other) for other in self._shown[entity]),
-            tuple(graph.images(entity)),
-            tuple(SourceLink(link.iri, link.kind) for link in graph.links(entity)),
-            licence,
-            attribution,
-            coordinates,
-            dates,
-            score=self.scores.get(entity),
-            read=is_read(graph.iri(entity)),
-            pages=self._pages((graph.iri(entity),)),
+            (),
+            self.details.classes(entity),
+            images=tuple(graph.images(entity)),
+            links=tuple(SourceLink(link.iri, link.kind) for link in graph.links(entity)),
+            licence=licence,
+            attribution=attribution,
+            coordinates=coordinates,
+            dates=dates,
+            read=is_read(iri),
+            pages=self._pages((iri,)),
         )
 
     def suspects(self) -> list[str]:
@@ -169,14 +195,13 @@ class SourceList:
             yield from self.type_triples(line.entity)
         elif line.kind == Line.PASSAGE:
             (source,) = line.targets or (line.entity,)
-            for triple in release[TriplesIndex].of(source) if source != line.entity else ():
-                if line.entity in (triple.s, triple.o):
+            if source != line.entity:
+                for triple in release[TriplesIndex].between(source, (line.entity,)):
                     yield self._triple(triple.s, triple.p, triple.o)
             yield from self._literals(source, line.key)
         elif chosen:
-            for triple in release[TriplesIndex].of(line.entity):
-                if triple.s in chosen or triple.o in chosen:
-                    yield self._triple(triple.s, triple.p, triple.o)
+            for triple in release[TriplesIndex].between(line.entity, chosen):
+                yield self._triple(triple.s, triple.p, triple.o)
         else:
             yield from self._literals(line.entity, line.key)
 

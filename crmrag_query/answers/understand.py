@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from unicodedata import category
 
 import numpy as np
+import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import Mode
@@ -18,6 +19,7 @@ from crmrag_query.context.evidence import ANCHORED, Evidence, written
 from crmrag_query.context.lines import RELATIONAL
 from crmrag_query.entities.named import type_nodes
 from crmrag_query.errors import ModelUnreachable, QuestionError
+from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention, plain_words
 from crmrag_query.llm.model import Model
@@ -167,7 +169,7 @@ def _joined(own: Reading, before: Reading, out: Collection[int]) -> Reading:
 
 @dataclass
 class AskedTypes:
-    """Which of some nodes are of the type that a question names; each class and type is looked at once.
+    """Which of some nodes are of the type that a question names; each node, class and type is looked at once.
 
     A type is named by its head, the last word of its name ("monastery church"); only where that finds nothing, by any
     word of it ("mural painting"). The cost is bounded by the distinct types, not by the nodes.
@@ -175,21 +177,28 @@ class AskedTypes:
 
     graph: Graph
     reading: Reading
+    _known: dict[bool, dict[int, bool]] = field(default_factory=lambda: {False: {}, True: {}})
     _types: dict[tuple[int, bool], bool] = field(default_factory=dict)
     _classes: dict[tuple[int, bool], bool] = field(default_factory=dict)
 
     def of(self, nodes: Sequence[int]) -> list[int] | None:
         """Those whose class or type (P2) the question names, in order; None when it names none of them."""
-        given = np.asarray(nodes, np.int32)
-        for whole in (False, True):
-            chosen = np.fromiter((self._of_class(int(node), whole) for node in given), bool, len(given))
-            for prop in self.graph.adjacency.by_code.get("P2", ()):
-                origin, types = self.graph.adjacency.forward.expand(prop, given)
-                named = [self._is_asked(int(one), whole) for one in types]
-                chosen[origin[np.array(named, bool)]] = True
-            if chosen.any():
-                return [int(node) for node in given[chosen]]
+        for whole, known in self._known.items():
+            if new := [node for node in nodes if node not in known]:
+                known.update(
+                    zip(new, self._are_asked(np.asarray(new, np.int32), whole).tolist(), strict=True)
+                )
+            if chosen := [node for node in nodes if known[node]]:
+                return chosen
         return None
+
+    def _are_asked(self, nodes: Ints, whole: bool) -> npt.NDArray[np.bool_]:
+        chosen = np.fromiter((self._of_class(node, whole) for node in nodes.tolist()), bool, len(nodes))
+        for prop in self.graph.adjacency.by_code.get("P2", ()):
+            origin, types = self.graph.adjacency.forward.expand(prop, nodes)
+            named = [self._is_asked(one, whole) for one in types.tolist()]
+            chosen[origin[np.array(named, bool)]] = True
+        return chosen
 
     def _is_asked(self, type_node: int, whole: bool) -> bool:
         if (type_node, whole) not in self._types:

@@ -242,6 +242,11 @@ def distinct(keys: Whole) -> Whole:
     return ordered[first]
 
 
+def united(some: Whole, others: Whole) -> Whole:
+    """What stands in either, ascending, each once."""
+    return distinct(np.concatenate((some, others)))
+
+
 def shared(some: Ints, others: Ints) -> Ints:
     """What stands in both, of arrays that are ascending and hold each number once."""
     few, many = sorted((some, others), key=len)

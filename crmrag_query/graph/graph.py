@@ -29,6 +29,7 @@ from crmrag_query.graph.arrays import (
     Longs,
     load_rows,
     open_table,
+    united,
     view,
 )
 from crmrag_query.ontology.codes import normalise_class
@@ -440,7 +441,7 @@ class TriplesIndex:
         """Numbers of the triples with ``node`` as subject or object, ascending, each once."""
         out = self.out_tri[self.out_ptr[node] : self.out_ptr[node + 1]]
         into = self.in_tri[self.in_ptr[node] : self.in_ptr[node + 1]]
-        return np.union1d(out, into)
+        return united(out, into)
 
     def triple(self, number: int) -> Triple:
         objects = self.graph.adjacency.forward.val
@@ -448,8 +449,13 @@ class TriplesIndex:
 
     def of(self, node: int, limit: int | None = None) -> list[Triple]:
         """The triples of a node in order of their numbers, at most ``limit``; its literals are ``graph.literals``."""
-        numbers = self.numbers_of(node)[:limit]
-        return [self.triple(number) for number in numbers.tolist()]
+        return [self.triple(number) for number in self.numbers_of(node)[:limit].tolist()]
+
+    def between(self, node: int, others: Sequence[int]) -> list[Triple]:
+        """Those of the triples of a node that have one of the others as subject or object."""
+        numbers, objects = self.numbers_of(node), self.graph.adjacency.forward.val
+        kept = np.isin(self.tri_s[numbers], others) | np.isin(objects[numbers], others)
+        return [self.triple(number) for number in numbers[kept].tolist()]
 
     def degree(self, node: int) -> int:
         """How many triples have the node as subject, plus how many have it as object."""

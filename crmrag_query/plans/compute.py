@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import Ints, Longs, consecutive, distinct, spread
+from crmrag_query.graph.arrays import Ints, Longs, consecutive, distinct, spread, united
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END
 from crmrag_query.plans.records import Anchor, Column, Compute, ComputeKind, Edge, GroupedBy, Plan, Way
 from crmrag_query.plans.ways import (
@@ -449,7 +449,7 @@ def _ranked(world: World, how: Compute, members: Ints, ends: Ints | None) -> Out
     may, settled = np.empty(0, np.int64), True
     if how.first is not None and dates and found is not None:
         may, settled = _undecided(world, how, found, place, first, values)
-    left = _without(kept, np.union1d(measured, may), UNMEASURED) | _picked(kept, may, UNCERTAIN)
+    left = _without(kept, united(measured, may), UNMEASURED) | _picked(kept, may, UNCERTAIN)
     return Outcome(kept[first], "rank", values=values, excluded=left, settled=settled)
 
 

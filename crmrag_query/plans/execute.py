@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import Bytes, Ints, Longs, distinct, spread
+from crmrag_query.graph.arrays import Bytes, Ints, Longs, distinct, spread, united
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END
 from crmrag_query.plans.compute import UNCERTAIN, UNDATED, Outcome, compute, in_unit
 from crmrag_query.plans.records import (
@@ -373,7 +373,7 @@ def execute(plan: Plan, world: World) -> Outcome:
         outcome, left = _computed(world, plan, held), _left_out(world, plan, among, held)
         excluded = {**left, **outcome.excluded}
         for reason in left.keys() & outcome.excluded.keys():
-            excluded[reason] = np.union1d(left[reason], outcome.excluded[reason])
+            excluded[reason] = united(left[reason], outcome.excluded[reason])
         members = _nodes(held)
         return replace(outcome, iris=len(members), identities=how_many(world, members), excluded=excluded)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
@@ -369,13 +369,28 @@ _CONDITIONS = (Related, Dated, Texted, Valued, Among, Member, StatedIn, ReadFrom
 
 
 def parts_of(plan: Plan) -> Iterator[Part | tuple[object, ...]]:
-    """A plan, all that it is made of, and their tuples, in no order."""
+    """A plan, all that it is made of, and their tuples that hold anything, in no order."""
     waiting: list[Part | tuple[object, ...]] = [plan]
     while waiting:
         part = waiting.pop()
         yield part
-        inner = part if isinstance(part, tuple) else (value for _, value in part)
-        waiting.extend(one for one in inner if isinstance(one, (Part, tuple)))
+        inner = part if isinstance(part, tuple) else part.__dict__.values()
+        waiting += [one for one in inner if one and isinstance(one, (Part, tuple))]
+
+
+def ways_of(plan: Plan) -> Iterator[Way]:
+    """All ways in a plan, those that others go on with among them, in no order."""
+    waiting: list[Part | tuple[object, ...]] = [plan]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Way):
+            yield part
+            inner: Iterable[object] = (part.then,)
+        elif isinstance(part, Target):
+            continue
+        else:
+            inner = part if isinstance(part, tuple) else part.__dict__.values()
+        waiting += [one for one in inner if one and isinstance(one, (Part, tuple))]
 
 
 def _counted(plan: Plan) -> tuple[int, int]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from crmrag_query.graph.arrays import united
 from crmrag_query.language import Language
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import (
@@ -80,7 +79,7 @@ class Tables:
             return None
         both = [one.meanings[0] for one in names]
         iris = (*both[0].iris, *both[1].iris)
-        nodes = np.union1d(both[0].nodes, both[1].nodes).astype(np.int32)
+        nodes = united(both[0].nodes, both[1].nodes)
         near = Meaning(nodes, iris=iris, category=both[0].category | both[1].category)
         said = {
             role

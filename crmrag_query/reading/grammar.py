@@ -578,8 +578,12 @@ class Grammar:
 
     def _is_type(self, item: Item) -> bool:
         """Whether a noun means kinds of things."""
-        kinds = {one.target for one in self.kinds.general("type")}
-        return any(one.target in kinds and one.only is None for one in item.meanings)
+
+        def means_types() -> bool:
+            kinds = {one.target for one in self.kinds.general("type")}
+            return any(one.target in kinds and one.only is None for one in item.meanings)
+
+        return self._once(means_types, (item,), "type")
 
     def _per_words(self) -> frozenset[int]:
         return frozenset(one.first for one in self.items if one.roles & PER)
@@ -952,7 +956,7 @@ class Grammar:
         )
         bare = before or (not leads and place is not None and place.last == item.first)
         misplaced = w.far_parent * 3 if not before and self._modifies_next(item) else 0.0
-        scored = []
+        is_type, scored = self._is_type(item), []
         for tie in self.ties.between(near, far, self.own.code, self.said, self.form.asks):
             says = self._said_by(tie)
             if headless and self.head_words:  # a noun before all else says what the near end is
@@ -1024,7 +1028,7 @@ class Grammar:
             doubt = frozenset() if evidence else frozenset({f"no word for: {tie.key}"})
             if not tie.relation and (tie.cost > FAR or tie.roundabout):
                 doubt |= {f"a long way: {tie.key}"}
-            if self._is_type(item) and tie.last != "P2":
+            if is_type and tie.last != "P2":
                 doubt |= {f"not by type: {item.text}"}
             if not tie.relation and tie.last in RECEIVING and "agent" in leads:
                 doubt |= {f"who gave or who received: {item.text}"}

@@ -13,7 +13,7 @@ from rapidfuzz.distance import OSA
 from crmrag_query.artifacts.release import Release
 from crmrag_query.dates import Interval
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import Ints, shared
+from crmrag_query.graph.arrays import Ints, shared, united
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language
 from crmrag_query.linking import (
@@ -740,9 +740,9 @@ def _together(a: Item, b: Item, graph: Graph) -> Item | None:
     meanings = []
     for one in a.meanings[:3]:
         for other in b.meanings[:3]:
-            nodes = np.union1d(one.nodes, other.nodes).astype(np.int32)
             cost = one.cost + other.cost
             if one.named and other.named and one.category == other.category and not (one.plan or other.plan):
+                nodes = united(one.nodes, other.nodes)
                 meanings.append(replace(one, nodes=nodes, iris=(*one.iris, *other.iris), cost=cost))
             elif one.target is not None and other.target is not None:
                 for part in ("types", "classes", "categories"):
@@ -758,7 +758,7 @@ def _together(a: Item, b: Item, graph: Graph) -> Item | None:
                         meanings.append(
                             replace(
                                 one,
-                                nodes=nodes,
+                                nodes=united(one.nodes, other.nodes),
                                 target=target,
                                 cost=cost,
                                 generic=one.generic and other.generic,

@@ -16,7 +16,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.language import language
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import results
-from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way, flattened, parts_of
+from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way, flattened, ways_of
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.words import asked
@@ -97,7 +97,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     best = found[0]
     rivals = [one for one in found[1:] if one.result != best.result]
     denies = best.plan.compute.kind == "ask" and not best.size
-    ways = [part for part in parts_of(best.plan) if isinstance(part, Way)]
+    ways = [*ways_of(best.plan)]
     walked = any(
         len(path) > 1 or one.then is not None for one in ways if not _measures(one) for path in one.paths
     )
@@ -246,7 +246,7 @@ def _unlikely(plan: Plan, doubt: frozenset[str], in_roles: Collection[Way]) -> f
     target = plan.target
     unkind = bool(target.categories) and not (target.types or target.classes)
     loose = sum(one.startswith(BARE) for one in doubt)
-    ways = [part for part in parts_of(plan) if isinstance(part, Way)]
+    ways = [*ways_of(plan)]
     said = {id(one) for way in ways if way in in_roles or _measures(way) for one in (way, way.then)}
     walks = [path for way in ways if id(way) not in said for path in way.paths]
     steps = sum(not step.endswith("*") for path in walks for step in path)

@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -31,10 +31,12 @@ LONGEST = 4
 SAMPLE = 400
 """Nodes of a large set that are walked from: a way that fewer than one in a hundred of them has is not looked for."""
 LED_ON = 40  # walks that are led on at each step, the cheapest ones
+GOALS, COMBINED = 16, 256  # goals, and sets of kinds, of which it is kept by which steps they lead on
 LARGE = 1 << 11  # nodes whose steps are walked one after the other
 HARD = 9.0
 """A cost above which no walk leads through a node."""
 _SLOT = 31  # bits of a node in a key that sorts by set and step, then node
+FEW = 256  # nodes whose kinds are sooner listed one by one than marked among all
 AT_ONCE = 1 << 20  # triples that are looked at, some fifty bytes each
 CONCEPTUAL = int(Category.Concept) | int(Category.Time) | int(Category.Place)
 
@@ -55,6 +57,9 @@ class Walk:
     ends: Ints
     cost: float
     through: tuple[frozenset[int], ...] = ()
+
+
+Onward = Callable[[Walk, frozenset[int], int], list[str]]
 
 
 class Schema:
@@ -151,7 +156,8 @@ class Schema:
 
     def kinds(self, nodes: Ints | Mask) -> frozenset[int]:
         """The kinds of some nodes."""
-        return frozenset(self.table.of(nodes).tolist())
+        few = len(nodes) <= FEW and nodes.dtype != bool
+        return frozenset((self.kind[nodes] if few else self.table.of(nodes)).tolist())
 
     def distances(self, goal: frozenset[int]) -> dict[int, int]:
         """How many steps at least lead from nodes of each kind to one of ``goal``, through kinds that may be passed."""
@@ -178,7 +184,7 @@ class Schema:
     ) -> list[Walk]:
         """The ``most`` cheapest walks from ``start`` that end among ``goal``, with those of the goal that they reach; the
         cheapest first. What costs more than so many that are known is not walked: each further step costs something."""
-        onward = self._onward(self.distances(goal_kinds))
+        onward = self._onward(goal_kinds)
         found: list[Walk] = []
         frontier = [Walk((), start, 0.0)]
         for depth in range(1, longest + 1):
@@ -224,17 +230,27 @@ class Schema:
             if len(nodes):
                 yield walk, nodes, kinds
 
-    def _onward(self, far: dict[int, int]) -> Callable[[Walk, frozenset[int], int], list[str]]:
+    @cached_property
+    def _onward(self) -> Callable[[frozenset[int]], Onward]:
+        """By the kinds of a goal: which steps lead on towards it. Questions ask for the same goals from many starts."""
+        return lru_cache(GOALS)(self._towards)
+
+    def _towards(self, goal: frozenset[int]) -> Onward:
         """Gives the steps by which a walk can lead on from some kinds so that the goal can be reached in so many more."""
+        far = self.distances(goal)
 
         @cache
         def steps_of(kind: int, left: int) -> frozenset[str]:
             near = {end for end, distance in far.items() if distance <= left}
             return frozenset(step for step, ends in self.steps[kind].items() if not near.isdisjoint(ends))
 
+        @lru_cache(COMBINED)
+        def steps_from(kinds: frozenset[int], left: int) -> tuple[str, ...]:
+            return tuple(sorted(frozenset().union(*(steps_of(kind, left) for kind in kinds))))
+
         def onward(walk: Walk, kinds: frozenset[int], left: int) -> list[str]:
             back = self.inverse.get(walk.steps[-1], "") if walk.steps else ""
-            return sorted(frozenset().union(*(steps_of(kind, left) for kind in kinds)) - {back})
+            return [step for step in steps_from(kinds, left) if step != back]
 
         return onward
 
@@ -279,15 +295,14 @@ class Schema:
                 check()
                 index, row = spread(ptr, nodes[part])
                 number = numbers[row]
+                if within is not None:
+                    inside = np.flatnonzero(within[far[number]])
+                    index, number = index[inside], number[inside]
                 for step in self._steps_of_moves[int(ahead)]:
                     slot = slot_of[owner[part][index], step[triples.tri_p[number]]]
                     kept = np.flatnonzero(slot >= 0)
-                    reached = far[number[kept]]
-                    if within is not None:
-                        inside = within[reached]
-                        kept, reached = kept[inside], reached[inside]
-                    found.append(slot[kept] << _SLOT | reached)
-                    size += len(reached)
+                    found.append(slot[kept] << _SLOT | far[number[kept]])
+                    size += len(kept)
                 if size > AT_ONCE:
                     found, size = [distinct(np.concatenate(found))], 0
         keys = distinct(np.concatenate(found))

@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 
 KUBERNETES = ROOT / "deploy" / "kubernetes"
 KUSTOMIZATION = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text(encoding="utf-8"))
-SECRETS = {"store", "keys", "dagster-database", "museum-tls"}
+SECRETS = {"store", "keys", "search-database", "dagster-database", "museum-tls"}
 """That an operator makes, as the comments of the files that use them say."""
 VERSIONS = ("1.29.0", "1.37.0")  # the oldest and the newest schemas that we look at
 

@@ -289,6 +289,17 @@ def test_callers_without_keys_are_told_apart_by_address(engine: Engine) -> None:
         assert other.status_code == 200, "behind a proxy on this machine the caller is whom it names"
 
 
+@pytest.mark.parametrize(("trusted", "status"), [("127.0.0.0/8", 200), ("10.0.0.11", 429)])
+def test_whose_word_counts_for_who_calls_is_said_by_the_environment(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, trusted: str, status: int
+) -> None:
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", trusted)
+    with served(application(engine, bounds={"per_minute": 1, "burst": 1})) as address:
+        assert httpx.get(f"{address}{API}/datasets").status_code == 200
+        other = httpx.get(f"{address}{API}/datasets", headers={"X-Forwarded-For": "10.0.0.9"})
+        assert other.status_code == status
+
+
 # bodies
 
 

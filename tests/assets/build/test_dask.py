@@ -1,5 +1,5 @@
 """Builds on a Dask cluster: a scheduler and three workers, each a process; the same release as one process makes, also where
-a worker is killed in the midst of it."""
+a worker is killed in the midst of it, and as a reader gets it from an object store that fails now and then."""
 
 from __future__ import annotations
 
@@ -14,11 +14,26 @@ import pytest
 from crmrag_assets.build import workers
 from crmrag_assets.build.step import LAYERS, BuildContext, Outcome, chunks_of
 from crmrag_assets.build.workers import side_by_side
+from crmrag_assets.release.push import push
 from crmrag_assets.steps.registry import STEPS, made_ahead, run_chunks, run_or_await
+from crmrag_query.artifacts import objects
+from crmrag_query.artifacts.mirror import Mirror
+from crmrag_query.artifacts.objects import open_objects
+from crmrag_query.artifacts.places import find_release
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError, BuildHeldUp
-from tests.support.builds import Project, build_all, make_project, turtle
+from tests.support.builds import Project, build_all, contents, make_project, turtle
 from tests.support.dask_cluster import Cluster, cluster, where
+from tests.support.object_store import (
+    Exchange,
+    Fault,
+    bucket_behind_proxy,
+    cut_while_answering,
+    cut_while_sending,
+    done_but_unheard,
+    refused,
+    s3_server,
+)
 
 pytest.importorskip("distributed", reason="pip install 'crmrag[dask]'")
 
@@ -45,7 +60,38 @@ def project_of(root: Path) -> Project:
     return make_project(root, turtle(24), write_markdown=False)
 
 
-def test_a_killed_worker_changes_nothing_of_the_release(tmp_path: Path) -> None:
+FAULTS = (
+    (refused, "PUT", ""),
+    (cut_while_sending, "PUT", "/files/"),
+    (done_but_unheard, "PUT", "/current"),
+    (refused, "GET", "/files/"),
+    (cut_while_answering, "GET", "/files/"),
+)
+"""What goes wrong once with a request of this method whose key holds this."""
+
+
+def read_through_a_store(data: Path, folder: Path) -> tuple[Path, list[Fault]]:
+    """The folder of the release as a reader has it from S3, and the faults that were met with on the way there and back."""
+    met = list[Fault]()
+    with s3_server() as server, bucket_behind_proxy(server) as (address, proxy):
+        for fault, method, key in FAULTS:
+
+            def act(exchange: Exchange, fault: Fault = fault) -> bool:
+                met.append(fault)
+                return fault(exchange)
+
+            proxy.fails(act, lambda one, m=method, k=key: one.method == m and k in one.key, 1)  # type: ignore[misc]
+        push(find_release("churches", data), open_objects(address))
+        mirror = Mirror(folder, open_objects(address))
+        mirror.bring("churches")
+    return find_release("churches", mirror.data), met
+
+
+def test_a_killed_worker_and_a_store_with_faults_change_nothing_of_the_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(objects, "WAIT_SECONDS", 0.3)
     alone, together = project_of(tmp_path / "alone"), project_of(tmp_path / "together")
     build_all(alone.context(8))
     with cluster(tmp_path, "fr_documents=kill") as dask:
@@ -55,7 +101,10 @@ def test_a_killed_worker_changes_nothing_of_the_release(tmp_path: Path) -> None:
         assert dask.workers[0].wait(60) == -signal.SIGKILL  # it had begun to make a chunk
         pids = set(side_by_side(context, where, range(32), 32))
         assert pids <= {one.pid for one in dask.workers[1:]} and os.getpid() not in pids
-        release = open_release("churches", together.data)
+        read, met = read_through_a_store(together.data, tmp_path / "mirror")
+        assert contents(read) == contents(find_release("churches", together.data))
+        assert sorted(met, key=str) == sorted((fault for fault, *_ in FAULTS), key=str)
+        release = open_release(read)
         assert release.id == open_release("churches", alone.data).id
         release.verify()
         assert all(one.reused for one in built(context))

@@ -45,6 +45,23 @@ def exists(store: Store, triple: SourceTriple) -> bool:
     )
 
 
+def test_lists_of_one_answer_describe_an_entity_once_and_as_each_would_alone(
+    sample: Release, everything: list[ContextLine]
+) -> None:
+    entities = list(dict.fromkeys(line.line.entity for line in everything if line.line))[:12]
+    first, second, alone = (SourceList(sample, "el", {entities[0]: 0.5}) for _ in range(3))
+    second.described = first.described
+    for number, entity in enumerate(entities):
+        first.cite(entity, snippet="first")
+        for one in (second, alone):
+            one.cite(entity, entities=entities[:number], snippet=f"line {number}")
+    assert all(one.snippet == "first" for one in first.sources())
+    assert second.sources() == alone.sources() and len(first.described) == len(entities)
+    told = {one.n: [one.label, one.snippet, one.text, *map(str, one.triples)] for one in alone.sources()}
+    lines = {number: [line for line in said if line] for number, said in alone.said().items()}
+    assert lines == {number: [line for line in said if line] for number, said in told.items()}
+
+
 def test_every_line_has_triples_and_each_exists(
     sample: Release, store: Store, everything: list[ContextLine]
 ) -> None:

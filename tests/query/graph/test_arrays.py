@@ -8,7 +8,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.graph.arrays import Rows, load_rows, rows_from_triples, save_rows, shared, sorted_rows
+from crmrag_query.graph.arrays import (
+    Rows,
+    load_rows,
+    rows_from_triples,
+    save_rows,
+    shared,
+    sorted_rows,
+    united,
+)
 
 PROPERTIES, NODES = 4, 7
 TRIPLES = st.sets(
@@ -62,6 +70,7 @@ def test_rows_are_sorted_whether_or_not_they_fit_one_number(
 
 
 @given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
-def test_what_two_ascending_arrays_share(some: set[int], others: set[int]) -> None:
+def test_what_two_ascending_arrays_share_and_hold_together(some: set[int], others: set[int]) -> None:
     a, b = (np.array(sorted(one), np.int32) for one in (some, others))
     assert shared(a, b).tolist() == sorted(some & others)
+    assert united(a, b).tolist() == sorted(some | others) and united(a, b).dtype == np.int32

@@ -28,6 +28,10 @@ def test_an_entity_has_its_triples_from_both_ends_once(tmp_path: Path) -> None:
     assert len({(triple.s, triple.p, triple.o) for triple in everything}) == graph.triples == 5
     for node in range(graph.nodes):
         assert index.of(node) == [triple for triple in everything if node in (triple.s, triple.o)]
+        for other in range(graph.nodes):
+            ends = {other, graph.nodes - 1}
+            beside = [one for one in index.of(node) if not ends.isdisjoint((one.s, one.o))]
+            assert index.between(node, [*ends]) == beside
         assert index.degree(node) == sum((t.s == node) + (t.o == node) for t in everything)
     a = node_of(graph, "a")
     assert index.of(a, limit=2) == index.of(a)[:2]

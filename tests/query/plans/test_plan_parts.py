@@ -20,6 +20,18 @@ from crmrag_query.dates import civil, day_number
 from crmrag_query.graph.arrays import FLAG_SUSPECT
 from crmrag_query.plans.compute import bucket_of
 from crmrag_query.plans.execute import Folded, folded
+from crmrag_query.plans.records import (
+    Anchor,
+    Compute,
+    Either,
+    Measure,
+    Member,
+    Plan,
+    Related,
+    Target,
+    Way,
+    ways_of,
+)
 from crmrag_query.plans.ways import literal, numbers, same_terms
 from crmrag_query.plans.world import how_many, once, representatives
 from crmrag_query.text import fold
@@ -41,6 +53,23 @@ def test_years_are_those_of_the_calendar(days: list[int]) -> None:
 def test_centuries_end_with_their_hundredth_year(year: int, century: int) -> None:
     """Years are astronomical: 0 is 1 BC, -99 is 100 BC."""
     assert bucket_of(np.array([day_number(year)]), "century").tolist() == [century]
+
+
+def test_the_ways_of_a_plan_are_found_at_every_depth() -> None:
+    step = [Way(paths=(("P14i", f"P{number}"),)) for number in range(8)]
+    onward = Way(paths=(("P12",),), types=("urn:t",), then=step[0])
+    inner = Plan(target=Target(classes=("E21",)), where=(Related(way=step[1], to=Anchor(iris=("urn:a",))),))
+    plan = Plan(
+        target=Target(types=("urn:t",)),
+        where=(
+            Related(way=onward, to=Anchor(plan=inner)),
+            Member(plan=Plan(where=(Related(way=step[2]),)), negated=True),
+            Either(of=(Related(way=step[3]), Related(way=step[4]))),
+        ),
+        compute=Compute(kind="rank", measure=Measure(kind="count", way=step[5], to=Anchor(plan=inner))),
+    )
+    expected = [onward, step[0], step[1], step[1], *step[2:6]]
+    assert sorted(map(str, ways_of(plan))) == sorted(map(str, expected))
 
 
 @pytest.mark.parametrize("seed", range(6))
