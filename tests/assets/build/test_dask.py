@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from crmrag_query.errors import BuildError, BuildHeldUp
 from tests.support.builds import Project, build_all, make_project, turtle
 from tests.support.dask_cluster import Cluster, cluster, where
 
-pytest.importorskip("distributed", reason="pip install 'crmrag[dask]'")
+pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="pip install 'crmrag[dask]'")
 
 
 def built(context: BuildContext) -> list[Outcome]:
