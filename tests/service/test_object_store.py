@@ -136,6 +136,7 @@ def test_commands_read_from_an_address(built: tuple[Path, str, str], bucket: tup
     assert refused_.exit_code and "publish_to" in str(refused_.exception or refused_.output)
 
 
+@pytest.mark.slow
 def test_services_of_two_machines_change_over_when_a_release_is_pushed(
     built: tuple[Path, str, str], bucket: tuple[str, Proxy], tmp_path: Path, forked: Path
 ) -> None:

@@ -23,7 +23,7 @@ from tests.support.service import PATIENCE, application, await_sparql, beside, s
 DOCUMENT = json.loads(openapi.document_json())
 OPERATIONS = [(method, path) for path, methods in DOCUMENT["paths"].items() for method in methods]
 SEEDED = settings(
-    max_examples=12, deadline=None, derandomize=True, database=None, phases=(Phase.explicit, Phase.generate),
+    max_examples=8, deadline=None, derandomize=True, database=None, phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 TOLD_APART = ("positive_data_acceptance",)
