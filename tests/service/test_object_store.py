@@ -21,10 +21,9 @@ from crmrag_query.cli.main import group
 from crmrag_query.client import wire
 from crmrag_query.errors import StoreUnreachable
 from crmrag_query.kept import Kept
-from tests.support.builds import two_releases
 from tests.support.object_store import Proxy, bucket_behind_proxy, cut_while_answering, refused, s3_server
 from tests.support.service import process, until
-from tests.support.shared import made_once
+from tests.support.shared import own_two_releases
 
 QUESTION = "Who painted the mural 2?"
 
@@ -43,14 +42,8 @@ def bucket(server: str) -> Iterator[tuple[str, Proxy]]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """A data folder with a release of three churches and one of four, and their ids."""
-
-    def make(root: Path) -> None:
-        (root / "ids").write_text(" ".join(two_releases(root, 3, 4)[1:]))
-
-    root = made_once(tmp_path_factory, "two-for-objects", lambda root: (root.mkdir(), make(root)))
-    first, second = (root / "ids").read_text().split()
-    return root / "project" / "data", first, second
+    """A data folder with two releases of churches, and their ids."""
+    return own_two_releases(tmp_path_factory, tmp_path_factory.mktemp("built"))
 
 
 @pytest.fixture(autouse=True)

@@ -19,25 +19,19 @@ from crmrag_query.client import wire
 from crmrag_query.client.local import open_engine
 from tests.query.mcp.conftest import hosted
 from tests.service.test_api import problem_of
-from tests.support.builds import two_releases
 from tests.support.service import PATIENCE, Process, application, process, served, until
+from tests.support.shared import own_two_releases
 
 API = wire.PREFIX
 QUESTION = "Who painted Mural 1?"
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """A data folder with two releases of one data set, the first and the second."""
-    return two_releases(tmp_path_factory.mktemp("swap"), 3, 5)
-
-
 @pytest.fixture
-def data(built: tuple[Path, str, str], tmp_path: Path) -> tuple[Path, str, str]:
-    """A copy whose current release is the first."""
-    shutil.copytree(built[0] / "releases", tmp_path / "releases")
-    switch(tmp_path / "releases" / "churches", built[1])
-    return tmp_path, built[1], built[2]
+def data(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A data folder with two releases of one data set, of which the first is current."""
+    found = own_two_releases(tmp_path_factory, tmp_path)
+    switch(tmp_path / "releases" / "churches", found[1])
+    return found
 
 
 def release_ids(http: httpx.Client) -> dict[str, str]:

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from crmrag_query.artifacts.places import PREVIOUS, pointer
 from crmrag_query.artifacts.release import Release, open_release
 from tests.conftest import ROOT
-from tests.support.builds import Project, build_all, make_project, turtle, with_inbox
+from tests.support.builds import Project, build_all, make_project, turtle, two_releases, with_inbox
 
 TROODOS = ROOT / "data" / "sample" / "troodos.ttl"
 """The sample data set's triples."""
@@ -48,6 +49,15 @@ def own_churches(
 
     name = "-".join(map(str, ("churches", churches, chunk, *dataset.values())))
     return Project(_copied(made_once(factory, name, make), root))
+
+
+def own_two_releases(factory: pytest.TempPathFactory, root: Path) -> tuple[Path, str, str]:
+    """A data folder at ``root`` with a release of six churches and the current one, of nine; and their ids."""
+    made = made_once(factory, "two-releases", lambda folder: two_releases(folder, 6, 9))
+    place = _copied(made / "project" / "data" / "releases", root / "releases") / "churches"
+    before, current = pointer(place, PREVIOUS), pointer(place)
+    assert before and current
+    return root, before, current
 
 
 def _copied(folder: Path, to: Path) -> Path:
