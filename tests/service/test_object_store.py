@@ -87,20 +87,21 @@ def test_a_release_that_comes_damaged_is_not_answered_from(
     built: tuple[Path, str, str], bucket: tuple[str, Proxy], caplog: pytest.LogCaptureFixture
 ) -> None:
     (data, first, second), (address, proxy) = built, bucket
+    objects, kept = open_objects(address), "releases/churches/files"
+    pushed(data, first, address)
+    known = {one.path for one in objects.list(kept)}
+    pushed(data, second, address)
+    new = next(one.path for one in objects.list(kept) if one.path not in known)
+    objects.write(new, b"altered")
     pushed(data, first, address)
     with Client(address) as client:
-        names = open_objects(address).list("releases/churches/files")
-        known = {one.path for one in names}
+        assert client.datasets().datasets[0].release == first
         pushed(data, second, address)
-        new = next(
-            one.path for one in open_objects(address).list("releases/churches/files") if one.path not in known
-        )
-        open_objects(address).write(new, b"altered")
         with caplog.at_level(logging.WARNING):
             until(lambda: "was altered" in caplog.text)
         assert client.datasets().datasets[0].release == first and client.ask(QUESTION).text
         proxy.fails(cut_while_answering, times=1)
-        push(dataset_folder(data, "churches") / second, open_objects(address), whole=True)
+        push(dataset_folder(data, "churches") / second, objects, whole=True)
         until(lambda: client.datasets().datasets[0].release == second)
 
 
