@@ -141,6 +141,7 @@ def test_embed_publishes_whole_releases_at_each_share_and_ends_with_that_of_a_bu
     assert (result.share, embed(project).encoded) == (100, 0)
 
 
+@pytest.mark.slow
 def test_a_release_of_a_share_is_the_same_however_it_was_come_to(
     project: Project, hurried: None, tmp_path: Path
 ) -> None:
@@ -198,6 +199,7 @@ def test_a_killed_embed_goes_on_where_it_was_and_a_change_of_the_source_does_not
     assert current(project).manifest.share == 1
 
 
+@pytest.mark.slow
 def test_a_build_while_vectors_are_made_is_gone_on_from(
     project: Project, unwaited: None, encoded: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
