@@ -1,10 +1,12 @@
-"""What a package index and a citation tool read of the project: versions, classifiers, addresses, the citation file."""
+"""What a package index and a citation tool read of the project, and its wheel, which answers from a copied release."""
 
 from __future__ import annotations
 
 import email
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -16,7 +18,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from crmrag_query.artifacts.release import open_release
 from tests.conftest import ROOT
+from tests.support.shared import own_churches
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -55,6 +59,21 @@ def built(root: Path, folder: Path, address: str, target: str) -> Path:
     return next(folder.glob("crmrag-*"))
 
 
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, made where no address is given."""
+    return built(ROOT, tmp_path_factory.mktemp("wheel"), "", "wheel")
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path) -> Path:
+    """The contents of the wheel, as they would lie in site-packages."""
+    folder = wheel.parent / "site-packages"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
 def told_by(wheel: Path) -> Message:
     with zipfile.ZipFile(wheel) as files:
         (name,) = (name for name in files.namelist() if name.endswith(".dist-info/METADATA"))
@@ -76,8 +95,8 @@ def test_an_index_shows_where_the_project_is_and_links_that_lead_there(tmp_path:
     assert all(link.startswith("https://") for link in links)
 
 
-def test_without_an_address_none_is_told_and_no_link_leads_nowhere(tmp_path: Path) -> None:
-    told = told_by(built(ROOT, tmp_path, "", "wheel"))
+def test_without_an_address_none_is_told_and_no_link_leads_nowhere(wheel: Path) -> None:
+    told = told_by(wheel)
     text = str(told.get_payload())
     assert told.get_all("Project-URL") is None
     assert all(link.startswith("https://") for link in LINK.findall(text)) and "![" not in text
@@ -95,3 +114,46 @@ def test_security_is_linked_and_tells_how_to_report(source: Path) -> None:
     assert re.search(r"^## .*[Rr]eport", told, re.MULTILINE)
     assert "](SECURITY.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
     assert (source / "SECURITY.md").read_text(encoding="utf-8") == told
+
+
+# The wheel
+
+
+def run(installed: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    code = "import sys; from crmrag_query.cli.main import main; sys.argv[0] = 'crmrag'; main()"
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("CRMRAG")}
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=cwd,
+        env=environment | {"PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_wheel_carries_every_configuration_file(installed: Path) -> None:
+    ours = {path.relative_to(ROOT / "config") for path in (ROOT / "config").rglob("*") if path.is_file()}
+    carried = installed / "crmrag_query" / "_config"
+    assert ours == {path.relative_to(carried) for path in carried.rglob("*") if path.is_file()}
+
+
+def test_a_copied_release_answers_where_there_is_nothing_but_the_wheel(
+    installed: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    project = own_churches(tmp_path_factory, tmp_path / "project")
+    release = open_release(project.dataset, project.data)
+    copied = tmp_path / "elsewhere" / "copied"
+    shutil.copytree(release.folder, copied)
+    shutil.rmtree(project.root)
+    done = run(installed, copied.parent, "ask", "copied", "Who painted Mural 3?", "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["release"] == release.id
+    assert "Painter 1" in answer["text"]
+
+
+def test_the_wheel_carries_the_licences_of_what_is_in_it(installed: Path) -> None:
+    (licences,) = installed.glob("crmrag-*.dist-info/licenses")
+    assert (licences / "NOTICE.md").read_bytes() == (ROOT / "NOTICE.md").read_bytes()
+    assert next(licences.rglob("LICENCES.txt")).stat().st_size

@@ -783,7 +783,7 @@ class Grammar:
             yield made
 
     def _denied(self, item: Item, says: Collection[int]) -> Item | None:
-        """The word behind an item that denies the verb right behind itself, by which the item is tied: "did Bell *not* make"."""
+        """The word behind an item that denies the verb behind itself, by which the item is tied: "did Bell *not* make"."""
         return next(
             (
                 one

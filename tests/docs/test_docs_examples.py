@@ -45,8 +45,8 @@ from tests.support.documentation import MUSEUM, PAGES, Block, Workplace, blocks,
 from tests.support.service import application, served
 from tests.support.sparql_server import serving
 
-SLOW = ("data.md", "endpoints.md", "evaluation.md", "mcp.md", "operate.md")
-"""Pages that build or start what other tests of `make test` do, too."""
+SLOW = ("data.md", "endpoints.md", "evaluation.md", "mcp.md", "modes.md", "operate.md", "themes.md")
+"""Pages that build, start or ask what other tests of `make test` do, too."""
 QUOTED = re.compile(r"“([^”]*)”")
 MINUTES = 5 * 60
 QUESTIONS = "questions.json"

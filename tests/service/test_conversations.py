@@ -27,8 +27,8 @@ from crmrag_query.errors import ConfigError
 from crmrag_query.service import store as stores
 from crmrag_query.service.store import Clocks, KeptText, Store
 from tests.service.test_api import events_of, problem_of
-from tests.support.builds import two_releases
 from tests.support.service import application, configured, failing_command, process, served
+from tests.support.shared import own_two_releases
 
 API = wire.PREFIX
 QUESTION = "When was the church of Asinou built?"
@@ -100,15 +100,10 @@ def test_a_replay_asks_the_same_again_with_what_went_before(http: httpx.Client) 
     assert len(turns(http, begun["id"])) == 2, "a replay is no turn"
 
 
-@pytest.fixture(scope="module")
-def churches(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """A data folder with two releases of which the second has more churches, and their ids."""
-    return two_releases(tmp_path_factory.mktemp("replay"), 4, 7)
-
-
-def test_a_replay_tells_what_a_new_release_changed(churches: tuple[Path, str, str], tmp_path: Path) -> None:
-    folder, first, second = churches
-    shutil.copytree(folder / "releases", tmp_path / "releases")
+def test_a_replay_tells_what_a_new_release_changed(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    _, first, second = own_two_releases(tmp_path_factory, tmp_path)
     place = tmp_path / "releases" / "churches"
     switch(place, first)
     with serving(open_engine(str(tmp_path)), tmp_path / "state") as http:

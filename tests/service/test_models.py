@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import openai
 import pytest
 from click.testing import CliRunner
 
@@ -23,7 +22,7 @@ from crmrag_query.client.local import open_engine
 from tests.query.mcp.conftest import hosted
 from tests.support.model_server import PROMPT_TOKENS, REPLY_TOKENS
 from tests.support.plan_server import MODEL, Planner, plan_server
-from tests.support.service import application, served
+from tests.support.service import application, openai_client, served
 
 pytestmark = pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
 
@@ -60,7 +59,7 @@ def over_http(data: Path, server: Planner) -> Asked:
 def by_openai(data: Path, server: Planner) -> Asked:
     with (
         service(data, server) as address,
-        openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0) as chat,
+        openai_client(address) as chat,
     ):
         messages: list[Any] = [{"role": "user", "content": QUESTION}]
         reply = chat.chat.completions.create(model="sample", messages=messages)

@@ -21,10 +21,9 @@ from crmrag_query.cli.main import group
 from crmrag_query.client import wire
 from crmrag_query.errors import StoreUnreachable
 from crmrag_query.kept import Kept
-from tests.support.builds import two_releases
 from tests.support.object_store import Proxy, bucket_behind_proxy, cut_while_answering, refused, s3_server
 from tests.support.service import process, until
-from tests.support.shared import made_once
+from tests.support.shared import own_two_releases
 
 QUESTION = "Who painted the mural 2?"
 
@@ -43,14 +42,8 @@ def bucket(server: str) -> Iterator[tuple[str, Proxy]]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """A data folder with a release of three churches and one of four, and their ids."""
-
-    def make(root: Path) -> None:
-        (root / "ids").write_text(" ".join(two_releases(root, 3, 4)[1:]))
-
-    root = made_once(tmp_path_factory, "two-for-objects", lambda root: (root.mkdir(), make(root)))
-    first, second = (root / "ids").read_text().split()
-    return root / "project" / "data", first, second
+    """A data folder with two releases of churches, and their ids."""
+    return own_two_releases(tmp_path_factory, tmp_path_factory.mktemp("built"))
 
 
 @pytest.fixture(autouse=True)
@@ -94,20 +87,21 @@ def test_a_release_that_comes_damaged_is_not_answered_from(
     built: tuple[Path, str, str], bucket: tuple[str, Proxy], caplog: pytest.LogCaptureFixture
 ) -> None:
     (data, first, second), (address, proxy) = built, bucket
+    objects, kept = open_objects(address), "releases/churches/files"
+    pushed(data, first, address)
+    known = {one.path for one in objects.list(kept)}
+    pushed(data, second, address)
+    new = next(one.path for one in objects.list(kept) if one.path not in known)
+    objects.write(new, b"altered")
     pushed(data, first, address)
     with Client(address) as client:
-        names = open_objects(address).list("releases/churches/files")
-        known = {one.path for one in names}
+        assert client.datasets().datasets[0].release == first
         pushed(data, second, address)
-        new = next(
-            one.path for one in open_objects(address).list("releases/churches/files") if one.path not in known
-        )
-        open_objects(address).write(new, b"altered")
         with caplog.at_level(logging.WARNING):
             until(lambda: "was altered" in caplog.text)
         assert client.datasets().datasets[0].release == first and client.ask(QUESTION).text
         proxy.fails(cut_while_answering, times=1)
-        push(dataset_folder(data, "churches") / second, open_objects(address), whole=True)
+        push(dataset_folder(data, "churches") / second, objects, whole=True)
         until(lambda: client.datasets().datasets[0].release == second)
 
 
@@ -136,6 +130,7 @@ def test_commands_read_from_an_address(built: tuple[Path, str, str], bucket: tup
     assert refused_.exit_code and "publish_to" in str(refused_.exception or refused_.output)
 
 
+@pytest.mark.slow
 def test_services_of_two_machines_change_over_when_a_release_is_pushed(
     built: tuple[Path, str, str], bucket: tuple[str, Proxy], tmp_path: Path, forked: Path
 ) -> None:

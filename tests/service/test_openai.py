@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
-import openai
 import pytest
 
 from crmrag_query import Answer, Client
@@ -17,14 +16,17 @@ from crmrag_query.llm.model import LiteLLM
 from crmrag_query.service.openai import sources_text
 from tests.support.model_server import model_server
 from tests.support.modes import SHIPPED, THERE_ARE, WITHOUT_MODEL
-from tests.support.service import application, beside, served
+from tests.support.service import application, beside, openai_client, served
+
+if TYPE_CHECKING:
+    from openai import OpenAI
 
 QUESTION = "Which churches were built before 1200?"
 
 
 @pytest.fixture(scope="module")
-def chat(address: str) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0) as client:
+def chat(address: str) -> Iterator[OpenAI]:
+    with openai_client(address) as client:
         yield client
 
 
@@ -37,16 +39,18 @@ def text_of(reply: Any) -> str:
     return str(reply.choices[0].message.content)
 
 
-def test_there_is_a_model_for_each_data_set_and_mode(chat: openai.OpenAI) -> None:
+def test_there_is_a_model_for_each_data_set_and_mode(chat: OpenAI) -> None:
     there = ["sample", *(f"sample:{mode}" for mode in SHIPPED[1:]), "sample:extractive"]
     assert [one.id for one in chat.models.list()] == there
     assert all(chat.models.retrieve(name).owned_by == "crmrag" for name in [*there, "sample:crm"])
-    with pytest.raises(openai.NotFoundError, match="no model 'other'"):
+    from openai import NotFoundError
+
+    with pytest.raises(NotFoundError, match="no model 'other'"):
         chat.models.retrieve("other")
 
 
 @pytest.mark.parametrize("model", ["sample", "sample:extractive"])
-def test_a_reply_is_the_answer_with_its_sources_below(chat: openai.OpenAI, local: Client, model: str) -> None:
+def test_a_reply_is_the_answer_with_its_sources_below(chat: OpenAI, local: Client, model: str) -> None:
     reply: Any = chat.chat.completions.create(model=model, messages=user(QUESTION))
     answer = local.ask(QUESTION)
     text = text_of(reply)
@@ -58,7 +62,7 @@ def test_a_reply_is_the_answer_with_its_sources_below(chat: openai.OpenAI, local
 
 
 @pytest.mark.parametrize("mode", WITHOUT_MODEL)
-def test_a_model_names_the_mode_of_its_answers(chat: openai.OpenAI, local: Client, mode: str) -> None:
+def test_a_model_names_the_mode_of_its_answers(chat: OpenAI, local: Client, mode: str) -> None:
     reply: Any = chat.chat.completions.create(model=f"sample:{mode}", messages=user(QUESTION))
     answer = local.ask(QUESTION, mode=mode)
     assert text_of(reply).startswith(answer.text)
@@ -67,7 +71,7 @@ def test_a_model_names_the_mode_of_its_answers(chat: openai.OpenAI, local: Clien
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_mode_that_there_is_not_is_the_default_with_a_note(
-    chat: openai.OpenAI, local: Client, streamed: bool
+    chat: OpenAI, local: Client, streamed: bool
 ) -> None:
     asked: Any = {"model": "sample:best", "messages": user(QUESTION), "stream": streamed}
     reply: Any = chat.chat.completions.create(**asked)
@@ -77,7 +81,7 @@ def test_a_mode_that_there_is_not_is_the_default_with_a_note(
     assert note in text
 
 
-def test_pieces_of_a_stream_are_the_reply(chat: openai.OpenAI) -> None:
+def test_pieces_of_a_stream_are_the_reply(chat: OpenAI) -> None:
     whole = text_of(chat.chat.completions.create(model="sample", messages=user(QUESTION)))
     chunks = list(
         chat.chat.completions.create(
@@ -99,7 +103,7 @@ def test_a_stream_ends_as_openai_s_do(address: str) -> None:
     assert all(json.loads(line.removeprefix("data: ")) for line in lines[:-1])
 
 
-def test_earlier_messages_of_the_user_are_the_conversation(chat: openai.OpenAI, local: Client) -> None:
+def test_earlier_messages_of_the_user_are_the_conversation(chat: OpenAI, local: Client) -> None:
     first, second = "When was the church of Asinou built?", "Who painted it?"
     said = [*user(first), {"role": "assistant", "content": "In 1099."}, *user(second)]
     reply = chat.chat.completions.create(
@@ -108,28 +112,31 @@ def test_earlier_messages_of_the_user_are_the_conversation(chat: openai.OpenAI, 
     assert text_of(reply).startswith(local.ask(second, history=[first]).text)
 
 
-def test_messages_in_parts_are_read(chat: openai.OpenAI, local: Client) -> None:
+def test_messages_in_parts_are_read(chat: OpenAI, local: Client) -> None:
     parts = [{"type": "text", "text": QUESTION}, {"type": "image_url", "image_url": {"url": "data:,"}}]
     reply = chat.chat.completions.create(model="sample", messages=[{"role": "user", "content": parts}])  # type: ignore[list-item, misc]
     assert text_of(reply).startswith(local.ask(QUESTION).text)
 
 
 @pytest.mark.parametrize(
-    ("asked", "kind", "words"),
+    ("asked", "status", "words"),
     [
-        ({"model": "other", "messages": user("Hi?")}, openai.NotFoundError, "no data set 'other'"),
-        ({"model": "sample", "messages": []}, openai.BadRequestError, "No message of the user"),
-        ({"model": "sample", "messages": user("")}, openai.BadRequestError, "empty"),
-        ({"model": "sample", "messages": user("x" * 200_000)}, openai.BadRequestError, "characters"),
+        ({"model": "other", "messages": user("Hi?")}, 404, "no data set 'other'"),
+        ({"model": "sample", "messages": []}, 400, "No message of the user"),
+        ({"model": "sample", "messages": user("")}, 400, "empty"),
+        ({"model": "sample", "messages": user("x" * 200_000)}, 400, "characters"),
     ],
     ids=["data set", "none", "empty", "long"],
 )
 @pytest.mark.parametrize("stream", [False, True])
 def test_what_cannot_be_answered_says_so_as_openai_does(
-    chat: openai.OpenAI, asked: dict[str, Any], kind: type[openai.APIStatusError], words: str, stream: bool
+    chat: OpenAI, asked: dict[str, Any], status: int, words: str, stream: bool
 ) -> None:
-    with pytest.raises(kind, match=words) as caught:
+    from openai import APIStatusError
+
+    with pytest.raises(APIStatusError, match=words) as caught:
         chat.chat.completions.create(**asked, stream=stream)
+    assert caught.value.status_code == status
     error: Any = caught.value.body
     assert error["type"] == "invalid_request_error" and error["message"]
 
@@ -150,7 +157,7 @@ def test_a_language_model_writes_unless_the_mode_forbids_it(
         writing = beside(engine, LiteLLM("openai/scripted", script.address))
         with (
             served(application(writing)) as address,
-            openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0) as chat,
+            openai_client(address) as chat,
         ):
             question = user("What is told of the donor of Asinou?")
             written = text_of(chat.chat.completions.create(model="sample", messages=question))
@@ -165,15 +172,15 @@ def test_a_label_of_the_data_is_never_markdown() -> None:
     assert r"[1] a \[link\](http://x) \*b\* \# c \<script\> <http://e>" in told
 
 
-def test_what_there_is_not_is_refused_by_name_in_openais_format(
-    chat: openai.OpenAI, http: httpx.Client
-) -> None:
+def test_what_there_is_not_is_refused_by_name_in_openais_format(chat: OpenAI, http: httpx.Client) -> None:
+    from openai import BadRequestError, NotFoundError
+
     tool: Any = {"type": "function", "function": {"name": "weather"}}
     for more, name in (({"tools": [tool]}, "`tools`"), ({"n": 2}, "`n`")):
-        with pytest.raises(openai.BadRequestError, match=name):
+        with pytest.raises(BadRequestError, match=name):
             chat.chat.completions.create(model="sample", messages=user(QUESTION), **more)
     assert text_of(chat.chat.completions.create(model="sample", messages=user(QUESTION), n=1, tools=[]))
-    with pytest.raises(openai.NotFoundError, match="nothing at /v1/embeddings"):
+    with pytest.raises(NotFoundError, match="nothing at /v1/embeddings"):
         chat.embeddings.create(model="sample", input="a")
     told = http.get("/v1/chat/completions")
     assert (

@@ -9,10 +9,7 @@ from typing import Any
 import httpx
 import jsonschema
 import pytest
-import schemathesis
-from hypothesis import HealthCheck, Phase, settings
-from schemathesis.checks import CHECKS, load_all_checks
-from schemathesis.specs.openapi.definitions import OPENAPI_31
+from hypothesis import HealthCheck, Phase, given, settings
 
 from crmrag_query.client import wire
 from crmrag_query.client.local import Engine
@@ -26,7 +23,7 @@ from tests.support.service import PATIENCE, application, await_sparql, beside, s
 DOCUMENT = json.loads(openapi.document_json())
 OPERATIONS = [(method, path) for path, methods in DOCUMENT["paths"].items() for method in methods]
 SEEDED = settings(
-    max_examples=12, deadline=None, derandomize=True, database=None, phases=(Phase.explicit, Phase.generate),
+    max_examples=8, deadline=None, derandomize=True, database=None, phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 TOLD_APART = ("positive_data_acceptance",)
@@ -39,6 +36,10 @@ def operation(method: str, path: str) -> dict[str, Any]:
 
 
 def test_the_document_is_valid() -> None:
+    from schemathesis.specs.openapi.definitions import (
+        OPENAPI_31,
+    )  # a second to load, in each process of the tests
+
     errors = list(jsonschema.Draft202012Validator(OPENAPI_31).iter_errors(DOCUMENT))
     assert errors == [] and DOCUMENT["openapi"].startswith("3.1")
     for name, schema in DOCUMENT["components"]["schemas"].items():
@@ -125,6 +126,8 @@ def test_problems_are_as_the_document_says(http: httpx.Client) -> None:
 @pytest.fixture(scope="module")
 def tried(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Iterator[Any]:
     """The document as Schemathesis reads it, of a service of its own."""
+    import schemathesis
+
     app = application(beside(engine), state=tmp_path_factory.mktemp("tried"))
     with served(app) as address:
         await_sparql(address)
@@ -139,10 +142,11 @@ def test_whatever_is_asked_nothing_fails_and_nothing_is_answered_that_is_not_doc
     tried: Any, method: str, path: str
 ) -> None:
     """No 5xx, no status, type or shape of a response that the document does not tell; nothing accepted that it forbids."""
+    from schemathesis.checks import CHECKS, load_all_checks
+
     load_all_checks()
     checks = [check for check in CHECKS.get_all() if check.__name__ not in TOLD_APART]
     strategy = tried[path][method].as_strategy()
-    from hypothesis import given
 
     @SEEDED
     @given(case=strategy)

@@ -13,12 +13,12 @@ from crmrag_query.llm import loading
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.service import app as opening
 from crmrag_query.service.app import make_ready, open_all
-from tests.support.builds import two_releases
+from tests.support.shared import own_two_releases
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return two_releases(tmp_path_factory.mktemp("opening"), 3, 4)[0]
+    return own_two_releases(tmp_path_factory, tmp_path_factory.mktemp("opening"))[0]
 
 
 def test_releases_are_read_and_searched(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

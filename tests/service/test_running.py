@@ -16,7 +16,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
-import openai
 import pytest
 
 from crmrag_query import Client, Done, errors
@@ -29,7 +28,7 @@ from crmrag_query.service.answering import Workers
 from crmrag_query.service.store import FILE
 from tests.service.test_api import events_of, problem_of
 from tests.support.model_server import model_server
-from tests.support.service import PATIENCE, application, beside, served, until
+from tests.support.service import PATIENCE, application, beside, openai_client, served, until
 
 API = wire.PREFIX
 QUESTION = "When was the church of Asinou built?"
@@ -284,7 +283,7 @@ def test_a_silent_chat_says_that_it_lives_and_ends_as_openai_s_do(engine: Engine
             assert [line for line in lines if line][-1] == "data: [DONE]"
         model.go.clear()
         with (
-            openai.OpenAI(base_url=f"{http.base_url}/v1", api_key="none", max_retries=0) as chat,
+            openai_client(str(http.base_url)) as chat,
             ThreadPoolExecutor(1) as pool,
         ):
             stream = chat.chat.completions.create(**asked)

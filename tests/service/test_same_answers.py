@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import openai
 import pytest
 from anyio.from_thread import start_blocking_portal
 from mcp.client.stdio import stdio_client
@@ -20,7 +19,10 @@ from crmrag_query import AsyncClient, Done
 from crmrag_query.answers.records import Answer
 from tests.query.mcp.conftest import Hosted, hosted
 from tests.query.mcp.conftest import command as mcp_command
-from tests.support.service import PATIENCE, process
+from tests.support.service import openai_client, process
+
+if TYPE_CHECKING:
+    from openai import OpenAI
 
 pytestmark = pytest.mark.slow
 
@@ -92,7 +94,7 @@ def by_ours(portal: Any, client: AsyncClient) -> tuple[Way, Way]:
     return ask, stream
 
 
-def by_openai(client: openai.OpenAI) -> tuple[Way, Way]:
+def by_openai(client: OpenAI) -> tuple[Way, Way]:
     """The same."""
 
     def messages(question: str, earlier: tuple[str, ...]) -> list[Any]:
@@ -129,9 +131,7 @@ def ways(data: Path, forked: Path) -> Iterator[dict[str, Way]]:
             return by_mcp(stack.enter_context(hosted(transport)))
 
         here, there = by_ours(portal, opened(data)), by_ours(portal, opened(address))
-        chat = stack.enter_context(
-            openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0, timeout=PATIENCE)
-        )
+        chat = stack.enter_context(openai_client(address))
         whole, streamed = by_openai(chat)
         yield {
             "in process": here[0],

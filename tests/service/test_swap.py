@@ -19,25 +19,19 @@ from crmrag_query.client import wire
 from crmrag_query.client.local import open_engine
 from tests.query.mcp.conftest import hosted
 from tests.service.test_api import problem_of
-from tests.support.builds import two_releases
 from tests.support.service import PATIENCE, Process, application, process, served, until
+from tests.support.shared import own_two_releases
 
 API = wire.PREFIX
 QUESTION = "Who painted Mural 1?"
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """A data folder with two releases of one data set, the first and the second."""
-    return two_releases(tmp_path_factory.mktemp("swap"), 3, 5)
-
-
 @pytest.fixture
-def data(built: tuple[Path, str, str], tmp_path: Path) -> tuple[Path, str, str]:
-    """A copy whose current release is the first."""
-    shutil.copytree(built[0] / "releases", tmp_path / "releases")
-    switch(tmp_path / "releases" / "churches", built[1])
-    return tmp_path, built[1], built[2]
+def data(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A data folder with two releases of one data set, of which the first is current."""
+    found = own_two_releases(tmp_path_factory, tmp_path)
+    switch(tmp_path / "releases" / "churches", found[1])
+    return found
 
 
 def release_ids(http: httpx.Client) -> dict[str, str]:
@@ -201,11 +195,11 @@ def test_a_rollback_is_served_at_once(data: tuple[Path, str, str], running: Proc
     with httpx.Client(base_url=running.address, timeout=PATIENCE) as http:
         switch(place, second)
         assert until(lambda: release_of(http) == second)
-        assert http.get(f"{API}/entity?iri=http://example.org/church4").status_code == 200
+        assert http.get(f"{API}/entity?iri=http://example.org/church8").status_code == 200
         switch(place, first)
         assert until(lambda: release_of(http) == first)
-        told = problem_of(http.get(f"{API}/entity?iri=http://example.org/church4"))
-        assert told.status == 404 and "church4" in told.detail
+        told = problem_of(http.get(f"{API}/entity?iri=http://example.org/church8"))
+        assert told.status == 404 and "church8" in told.detail
 
 
 def test_a_damaged_release_that_is_mended_is_served(
@@ -230,16 +224,16 @@ def test_a_damaged_release_that_is_mended_is_served(
 
 @pytest.mark.slow
 def test_a_data_set_that_is_built_while_it_is_served_is_found(
-    built: tuple[Path, str, str], tmp_path: Path
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    made, _, _ = own_two_releases(tmp_path_factory, tmp_path / "made")
     (tmp_path / "releases").mkdir()
     with process(tmp_path) as running, httpx.Client(base_url=running.address, timeout=PATIENCE) as http:
         assert "No data set is built yet" in running.wait_for(lambda line: "crmrag build" in line)
         assert http.get(f"{API}/datasets").json()["datasets"] == []
         assert problem_of(http.get("/ready")).status == 503
         assert "crmrag build" in problem_of(http.post(f"{API}/ask", json={"question": QUESTION})).remedy
-        shutil.copytree(built[0] / "releases" / "churches", tmp_path / "copied")
-        (tmp_path / "copied").rename(tmp_path / "releases" / "churches")
+        (made / "releases" / "churches").rename(tmp_path / "releases" / "churches")
         assert http.get("/ready").json()["datasets"] == ["churches"]
         assert http.post(f"{API}/ask", json={"question": QUESTION}).json()["dataset"] == "churches"
 

@@ -15,7 +15,6 @@ from crmrag_assets.build.context import open_context
 from crmrag_assets.build.step import LAYERS, BuildContext, Outcome, chunks_of, run_step
 from crmrag_assets.steps.registry import STEPS
 from crmrag_query.artifacts.files import entries
-from crmrag_query.artifacts.release import open_release
 from tests.support.forked import start
 from tests.support.pdf import pdf
 
@@ -154,15 +153,12 @@ def start_build(
     return start(forked, *words, **environment)
 
 
-def two_releases(root: Path, before: int, after: int) -> tuple[Path, str, str]:
-    """A data folder with two releases of the data set ``churches``, of so many churches, and their ids."""
+def two_releases(root: Path, before: int, after: int) -> None:
+    """A project with two releases, of so many churches."""
     project = make_project(root / "project", turtle(before), write_markdown=False)
-    ids = []
     for churches in (before, after):
         (project.root / "churches.ttl").write_text(turtle(churches), encoding="utf-8")
         build_all(project.context())
-        ids.append(open_release("churches", project.data).id)
-    return project.data, ids[0], ids[1]
 
 
 def with_inbox(root: Path) -> Project:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
+import pytest
 import rdflib
 
 from crmrag_query.config.parts import Relation
@@ -41,6 +43,11 @@ CLASSES = {
 }
 NAMES = ("Icon of Saint George", "Άγιος Γεώργιος", "mural_two", "Nicosia", "icon")
 Rows = frozenset[tuple[str, ...]]
+
+
+def few(first: int, of: int) -> list[Any]:
+    """Seeds of worlds: the first ones for every change, the others for `make test-all`."""
+    return [*range(first), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(first, of))]
 
 
 @dataclass(frozen=True)

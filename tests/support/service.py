@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 import uvicorn
@@ -32,6 +32,9 @@ from crmrag_query.service.launch import Patient
 from crmrag_query.service.store import Store
 from tests.conftest import ROOT
 from tests.support.forked import command as forking
+
+if TYPE_CHECKING:
+    from openai import OpenAI
 
 T = TypeVar("T")
 PATIENCE = 60.0
@@ -95,6 +98,13 @@ def until(condition: Callable[[], T]) -> T:
         assert time.monotonic() < end, "it never came"
         time.sleep(0.02)
     return found
+
+
+def openai_client(address: str) -> OpenAI:
+    """The official client of OpenAI at a service; it takes a second to load, in each process of the tests that needs it."""
+    from openai import OpenAI
+
+    return OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0, timeout=PATIENCE)
 
 
 def await_sparql(address: str) -> None:

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from crmrag_query.artifacts.places import PREVIOUS, pointer
 from crmrag_query.artifacts.release import Release, open_release
 from tests.conftest import ROOT
-from tests.support.builds import Project, build_all, make_project, with_inbox
+from tests.support.builds import Project, build_all, make_project, turtle, two_releases, with_inbox
 
 TROODOS = ROOT / "data" / "sample" / "troodos.ttl"
 """The sample data set's triples."""
@@ -32,6 +33,45 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
             make(folder)
             whole.touch()
     return folder
+
+
+def own_churches(
+    factory: pytest.TempPathFactory,
+    root: Path,
+    chunk: int | None = None,
+    churches: int = 12,
+    **dataset: object,
+) -> Project:
+    """A copy, at ``root``, of a museum of so many churches as a build with so many entities a chunk leaves it."""
+
+    def make(folder: Path) -> None:
+        build_all(make_project(folder, turtle(churches), **dataset).context(chunk))
+
+    name = "-".join(map(str, ("churches", churches, chunk, *dataset.values())))
+    return Project(_copied(made_once(factory, name, make), root))
+
+
+def own_two_releases(factory: pytest.TempPathFactory, root: Path) -> tuple[Path, str, str]:
+    """A data folder at ``root`` with a release of six churches and the current one, of nine; and their ids."""
+    made = made_once(factory, "two-releases", lambda folder: two_releases(folder, 6, 9))
+    place = _copied(made / "project" / "data" / "releases", root / "releases") / "churches"
+    before, current = pointer(place, PREVIOUS), pointer(place)
+    assert before and current
+    return root, before, current
+
+
+def _copied(folder: Path, to: Path) -> Path:
+    """A copy in which files that are one by two names still are."""
+    copies: dict[int, str] = {}
+
+    def copy(source: str, target: str) -> None:
+        inode = Path(source).stat().st_ino
+        if inode in copies:
+            os.link(copies[inode], target)
+        else:
+            copies[inode] = shutil.copy2(source, target)
+
+    return Path(shutil.copytree(folder, to, copy_function=copy, dirs_exist_ok=True))
 
 
 def own_inbox(factory: pytest.TempPathFactory, root: Path) -> Project:

@@ -79,15 +79,21 @@ def rows_of(path: Path, columns: tuple[str, ...], tally: Tally) -> Iterator[tupl
 
 def _lines(stream: ByteStream) -> Iterator[str]:
     """The lines of a text in UTF-8; SourceError for one longer than a value may be."""
-    held = b""
+    held, size = list[bytes](), 0  # of the line that is being read
     while part := stream.read(LITTLE):
-        *whole, held = (held + part).split(b"\n")
-        for line in whole:
-            yield line.decode() + "\n"
-        if len(held) > LONGEST:
+        end, *lines = part.split(b"\n")
+        held.append(end)
+        size += len(end)
+        if lines:
+            yield b"".join(held).decode() + "\n"
+            *whole, begun = lines
+            for line in whole:
+                yield line.decode() + "\n"
+            held, size = [begun], len(begun)
+        if size > LONGEST:
             raise SourceError(f"{stream.path} has a line of over {LONGEST:,} bytes.", "Is it a table?")
-    if held:
-        yield held.decode()
+    if size:
+        yield b"".join(held).decode()
 
 
 def _separated(path: Path, columns: tuple[str, ...], tally: Tally) -> Iterator[tuple[int, int, Row]]:

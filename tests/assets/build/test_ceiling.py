@@ -13,6 +13,7 @@ from crmrag_query.errors import BuildError
 from tests.support.builds import Project, build_all, make_project, turtle
 from tests.support.builds import encoded as encoded_in
 from tests.support.quality import build_up_to
+from tests.support.shared import own_churches
 
 
 def with_ceiling(project: Project, ceiling: str) -> Project:
@@ -28,30 +29,24 @@ def encoded_files(project: Project) -> list[Path]:
     return [path for path in (project.data / "cache").rglob("*.bin") if path.stat().st_size]
 
 
-@pytest.mark.parametrize(
-    ("ceiling", "most"),
-    [
+def test_a_build_stops_before_it_encodes_too_much_and_goes_on_with_a_higher_ceiling(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    for ceiling, most in (
         ("{documents: 5}", "5"),
         ("{tokens: 50}", "50"),
         ("{usd: 0.001, usd_per_million_tokens: 900}", r"\$0\.001"),
-    ],
-)
-def test_a_build_stops_before_it_encodes_too_much_and_goes_on_with_a_higher_ceiling(
-    tmp_path: Path, ceiling: str, most: str
-) -> None:
-    project = with_ceiling(make_project(tmp_path), ceiling)
-    told = rf"Encoding 'churches' anew would take .* \(at most {most}\).*Nothing was encoded"
-    with pytest.raises(BuildError, match=told):
-        build_all(project.context())
-    assert not encoded_files(project)
+    ):
+        told = rf"Encoding 'churches' anew would take .* \(at most {most}\).*Nothing was encoded"
+        with pytest.raises(BuildError, match=told):
+            build_all(with_ceiling(project, ceiling).context())
+        assert not encoded_files(project)
     build_all(with_ceiling(project, "{documents: 1000, tokens: 1000000}").context())
     assert encoded_files(project)
 
 
 @pytest.mark.slow
-def test_what_has_a_vector_does_not_count(tmp_path: Path) -> None:
-    project = make_project(tmp_path)
-    build_all(project.context())
+def test_what_has_a_vector_does_not_count(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    project = own_churches(tmp_path_factory, tmp_path)
     assert workload(project.context()).documents == 0
     source = turtle().replace('"Painter 3"', '"Theophanes"')
     (project.root / "churches.ttl").write_text(source, encoding="utf-8")
@@ -74,9 +69,10 @@ def test_the_workload_is_what_is_then_encoded(tmp_path: Path) -> None:
     )
 
 
-def test_a_paid_model_of_unknown_price_needs_one_to_be_kept_below_a_sum(tmp_path: Path) -> None:
-    project = make_project(tmp_path)
-    build_all(project.context())
+def test_a_paid_model_of_unknown_price_needs_one_to_be_kept_below_a_sum(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    project = own_churches(tmp_path_factory, tmp_path)
     model = "{model: openai/of-nobody, provider: litellm, dimension: 8}"
     file = project.config / "datasets.yaml"
     text = file.read_text(encoding="utf-8")
@@ -90,9 +86,10 @@ def test_a_paid_model_of_unknown_price_needs_one_to_be_kept_below_a_sum(tmp_path
 
 
 @pytest.mark.parametrize("ceiling", ["{tokens: 1}", "{usd: 0.001, usd_per_million_tokens: 900}"])
-def test_themes_count_as_well_until_they_have_vectors(tmp_path: Path, ceiling: str) -> None:
-    project = make_project(tmp_path)
-    build_all(project.context())
+def test_themes_count_as_well_until_they_have_vectors(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, ceiling: str
+) -> None:
+    project = own_churches(tmp_path_factory, tmp_path)
     (themes,) = (one for one in encoded_files(project) if one.stem == "themes")
     vectors = themes.read_bytes()
     themes.unlink()

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ from tests.support.object_store import (
     s3_server,
 )
 
-pytest.importorskip("distributed", reason="pip install 'crmrag[dask]'")
+pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="pip install 'crmrag[dask]'")
 
 
 def built(context: BuildContext) -> list[Outcome]:

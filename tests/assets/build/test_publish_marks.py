@@ -11,14 +11,16 @@ from crmrag_assets.build.context import ask_again
 from crmrag_assets.build.store import PUBLISHED, Published, confirm, confirmed_at
 from crmrag_assets.operations.freshness import age, rows, sentence
 from crmrag_query.artifacts.release import open_release
-from tests.support.builds import build_all, make_project, turtle
+from tests.support.builds import build_all, make_project
+from tests.support.shared import own_churches
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
-def test_a_build_marks_what_it_published_and_from_what_also_when_nothing_was_made(tmp_path: Path) -> None:
-    project = make_project(tmp_path / "project", turtle(3), write_markdown=False)
-    build_all(project.context())
+def test_a_build_marks_what_it_published_and_from_what_also_when_nothing_was_made(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    project = own_churches(tmp_path_factory, tmp_path / "project", churches=3, write_markdown=False)
     root = project.context().store.root
     mark = Published.read(root)
     assert mark is not None and mark.release == open_release("churches", project.data).id

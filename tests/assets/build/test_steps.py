@@ -18,6 +18,7 @@ from crmrag_assets.steps.registry import STEPS, finished_layer
 from crmrag_query.artifacts.places import dataset_folder, pointer
 from crmrag_query.artifacts.release import open_release
 from tests.support.builds import Project, build_all, contents, failing_at, made, make_project, turtle
+from tests.support.shared import own_churches
 
 CHUNKED = tuple(artifact for artifact, step in STEPS.items() if step.chunked and artifact not in PAGED)
 CHUNK = 8  # entities a chunk: the test data then has eight of them
@@ -26,6 +27,18 @@ CHUNK = 8  # entities a chunk: the test data then has eight of them
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     return make_project(tmp_path / "project")
+
+
+@pytest.fixture
+def built(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The same, built in chunks."""
+    return own_churches(tmp_path_factory, tmp_path / "built", CHUNK)
+
+
+@pytest.fixture
+def whole(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The same, built in one chunk."""
+    return own_churches(tmp_path_factory, tmp_path / "whole")
 
 
 def release_id(project: Project) -> str | None:
@@ -44,19 +57,16 @@ def test_a_build_makes_every_artifact_and_all_invariants_hold(project: Project) 
         assert finding.holds, finding
 
 
-def test_building_again_makes_nothing(project: Project) -> None:
-    build_all(project.context(CHUNK))
-    context = project.context(CHUNK)
+def test_building_again_makes_nothing(built: Project) -> None:
+    context = built.context(CHUNK)
     assert made(build_all(context)) == []
     assert all(finished_layer(layer, context) is not None for layer in LAYERS)
 
 
-def test_building_twice_gives_the_same_release(tmp_path: Path) -> None:
-    first, second = make_project(tmp_path / "a"), make_project(tmp_path / "b")
-    for project in (first, second):
-        build_all(project.context(CHUNK))
-    assert release_id(first) == release_id(second)
-    folders = [dataset_folder(p.data, "churches") / str(release_id(p)) for p in (first, second)]
+def test_building_twice_gives_the_same_release(built: Project, project: Project) -> None:
+    build_all(project.context(CHUNK))
+    assert release_id(built) == release_id(project)
+    folders = [dataset_folder(p.data, "churches") / str(release_id(p)) for p in (built, project)]
     left, right = (contents(folder) for folder in folders)
     assert set(left) == set(right)
     assert {path for path in left if left[path] != right[path]} <= {"provenance.json"}
@@ -91,10 +101,9 @@ CHUNK_POINTS = [f"{artifact}:{chunk}:during" for artifact in CHUNKED for chunk i
 
 
 @pytest.mark.slow
-def test_a_build_stopped_in_any_artifact_resumes_to_the_same_release(project: Project) -> None:
+def test_a_build_stopped_in_any_artifact_resumes_to_the_same_release(built: Project) -> None:
     """At each point the artifact is lost, its making is stopped, and the next build makes what is missing only."""
-    build_all(project.context(CHUNK))
-    whole = release_id(project)
+    project, whole = built, release_id(built)
     for point in [*POINTS, *CHUNK_POINTS]:
         artifact = point.split(":")[0]
         context = project.context(CHUNK)
@@ -108,9 +117,8 @@ def test_a_build_stopped_in_any_artifact_resumes_to_the_same_release(project: Pr
 
 
 @pytest.mark.slow
-def test_a_build_stopped_while_publishing_resumes_to_the_same_release(project: Project) -> None:
-    build_all(project.context(CHUNK))
-    whole = release_id(project)
+def test_a_build_stopped_while_publishing_resumes_to_the_same_release(built: Project) -> None:
+    project, whole = built, release_id(built)
     for stage in STAGES:
         shutil.rmtree(project.data / "releases")
         with failing_at(f"publish:{stage}"), pytest.raises(FailPoint):
@@ -130,31 +138,27 @@ def test_resuming_goes_on_at_the_first_unfinished_chunk(project: Project) -> Non
     assert left == [f"fr_documents/{chunk}" for chunk in ("60", "80", "a0", "c0", "e0")]
 
 
-def test_no_finished_embedding_is_repeated(project: Project) -> None:
+def test_no_finished_embedding_is_repeated(built: Project) -> None:
     """The cache keeps vectors by text: after the artifact is lost, nothing is encoded again."""
-    context = project.context(CHUNK)
-    build_all(context)
+    context = built.context(CHUNK)
     shutil.rmtree(context.folder("embeddings"))
-    again = [o for o in build_all(project.context(CHUNK)) if o.record.artifact == "embeddings"]
+    again = [o for o in build_all(built.context(CHUNK)) if o.record.artifact == "embeddings"]
     assert sum(o.record.stats["windows"] for o in again) >= documents_of(context).count
     assert sum(o.record.stats["encoded"] for o in again) == 0
 
 
-def test_more_data_changes_the_release_and_keeps_the_one_before(project: Project) -> None:
-    build_all(project.context())
-    before = release_id(project)
-    (project.root / "churches.ttl").write_text(turtle(13), encoding="utf-8")
-    context = project.context()
+def test_more_data_changes_the_release_and_keeps_the_one_before(whole: Project) -> None:
+    before = release_id(whole)
+    (whole.root / "churches.ttl").write_text(turtle(13), encoding="utf-8")
+    context = whole.context()
     build_all(context)
-    after = release_id(project)
-    assert before != after
-    assert pointer(dataset_folder(project.data, "churches"), "previous") == before
+    assert before != release_id(whole)
+    assert pointer(dataset_folder(whole.data, "churches"), "previous") == before
     assert graph_of(context).node("http://example.org/church12") is not None
 
 
-def test_configuration_that_matters_makes_again_what_depends_on_it(project: Project) -> None:
-    build_all(project.context())
-    context = project.context()
+def test_configuration_that_matters_makes_again_what_depends_on_it(whole: Project) -> None:
+    context = whole.context()
     sparse = context.method.sparse.model_copy(update={"k1": 1.2})
     changed = replace(context, method=context.method.model_copy(update={"sparse": sparse}))
     assert made(build_all(changed)) == ["bm25_index", "community_index", "release"]
@@ -168,9 +172,8 @@ def test_growth_splits_chunks_and_leaves_no_old_ones(project: Project) -> None:
     assert no_triple_lost(context).holds and manifest_verifies(context).holds
 
 
-def test_chaining_that_changed_counts_in_a_process_that_goes_on(project: Project) -> None:
-    context = project.context()
-    build_all(context)
+def test_chaining_that_changed_counts_in_a_process_that_goes_on(whole: Project) -> None:
+    context = whole.context()
     chained = documents_of(context).count
     rules = context.method.chaining.model_copy(update={"thin_characters": 1})
     apart = replace(context, method=context.method.model_copy(update={"chaining": rules}))

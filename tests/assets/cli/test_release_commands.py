@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_query.artifacts.places import switch
 from crmrag_query.cli.main import group
-from tests.support.builds import two_releases
+from tests.support.shared import own_two_releases
 
 PROGRAM = "from crmrag_query.cli.main import main; main()"
 
@@ -42,7 +42,7 @@ class Kept:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    return Kept(*two_releases(tmp_path_factory.mktemp("kept"), 3, 4))
+    return Kept(*own_two_releases(tmp_path_factory, tmp_path_factory.mktemp("kept")))
 
 
 @pytest.fixture

@@ -141,6 +141,7 @@ def test_embed_publishes_whole_releases_at_each_share_and_ends_with_that_of_a_bu
     assert (result.share, embed(project).encoded) == (100, 0)
 
 
+@pytest.mark.slow
 def test_a_release_of_a_share_is_the_same_however_it_was_come_to(
     project: Project, hurried: None, tmp_path: Path
 ) -> None:
@@ -148,10 +149,13 @@ def test_a_release_of_a_share_is_the_same_however_it_was_come_to(
     other = make_project(tmp_path / "other", turtle(CHURCHES))
     context = other.context()
     build_all(choose_share(context, 20))
+    chosen = current(other)[DenseIndex].encoded
+    assert 0 < chosen.sum() < len(chosen)
     by_steps = {open_release(path).manifest.encoded: path.name for path in kept(project)}
     assert current(other).manifest.encoded not in by_steps, "only the last two are kept"
     build_all(choose_share(context, 50))
     assert by_steps[current(other).manifest.encoded] == current(other).id
+    assert (current(other)[DenseIndex].encoded | ~chosen).all(), "all documents of a smaller share"
 
 
 def kept(project: Project) -> list[Path]:
@@ -169,15 +173,7 @@ def test_a_cache_of_another_chunk_counts_once_vectors_are_in_it(project: Project
     assert caches_of(project.context(), "00") == [own, other]
 
 
-def test_a_larger_share_has_all_documents_of_a_smaller_one(project: Project, unwaited: None) -> None:
-    build_all(choose_share(project.context(), 20))
-    chosen = current(project)[DenseIndex].encoded
-    assert 0 < chosen.sum() < len(chosen)
-    build_all(choose_share(project.context(), 50))
-    assert (current(project)[DenseIndex].encoded | ~chosen).all()
-
-
-def test_a_killed_embed_goes_on_where_it_was(
+def test_a_killed_embed_goes_on_where_it_was_and_a_change_of_the_source_does_not_start_it_over(
     project: Project, unwaited: None, encoded: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(*_: Any) -> None:
@@ -192,12 +188,6 @@ def test_a_killed_embed_goes_on_where_it_was(
     embed(project)
     assert len(encoded) == len(set(encoded)), "nothing is encoded twice"
     assert current(project).manifest.share == 1
-
-
-def test_a_change_of_the_source_does_not_start_it_over(
-    project: Project, unwaited: None, encoded: list[str]
-) -> None:
-    embed(project)
     known = set(encoded)
     encoded.clear()
     source = (project.root / "churches.ttl").read_text().replace('"Painter 3"', '"Theophanes"')
@@ -209,6 +199,7 @@ def test_a_change_of_the_source_does_not_start_it_over(
     assert current(project).manifest.share == 1
 
 
+@pytest.mark.slow
 def test_a_build_while_vectors_are_made_is_gone_on_from(
     project: Project, unwaited: None, encoded: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,7 +246,9 @@ def test_hours_of_the_day_hold(project: Project, unwaited: None) -> None:
     assert embed(project, now=True, clock=lambda: NOON).share == 100
 
 
-def test_the_release_before_stays_to_go_back_to(project: Project, unwaited: None) -> None:
+def test_the_release_before_stays_to_go_back_to_and_is_not_bettered_then(
+    project: Project, unwaited: None
+) -> None:
     embed(project)
     whole = current(project).id
     (project.root / "churches.ttl").write_text(turtle(CHURCHES + 1))
@@ -266,12 +259,6 @@ def test_the_release_before_stays_to_go_back_to(project: Project, unwaited: None
     assert pointer(folder, PREVIOUS) == whole and current(project).manifest.share == 1
     roll_back(project.data, project.dataset)
     assert current(project).id == whole
-
-
-def test_what_was_gone_back_from_is_not_bettered(project: Project, unwaited: None) -> None:
-    (project.root / "churches.ttl").write_text(turtle(CHURCHES + 1))
-    build(project)
-    roll_back(project.data, project.dataset)
     with pytest.raises(BuildError, match="not the one that was built last"):
         embed(project)
 
@@ -282,23 +269,19 @@ def test_another_configuration_is_built_first(project: Project) -> None:
         embed(project)
 
 
-def test_data_is_not_told_to_be_fresher_for_its_vectors(project: Project, unwaited: None) -> None:
-    root = project.context().store.root
-    known = Published.read(root)
-    assert known is not None and known.share == 0
-    replace(known, at="2026-01-01T00:00:00Z").write(root)
-    embed(project)
-    after = Published.read(root)
-    assert after is not None and (after.at, after.share) == ("2026-01-01T00:00:00Z", 100)
-
-
 def test_two_embeds_of_one_data_set_do_not_meet(project: Project) -> None:
     root = project.context().store.root
     with embedding_lock(root, "churches"), pytest.raises(BuildError, match="being made by another process"):
         embed(project)
 
 
-def test_the_job_of_the_ui_does_the_same_and_tells_what_it_did(project: Project, unwaited: None) -> None:
+def test_the_job_of_the_ui_does_the_same_and_tells_what_it_did_and_no_fresher_data(
+    project: Project, unwaited: None
+) -> None:
+    root = project.context().store.root
+    known = Published.read(root)
+    assert known is not None and known.share == 0
+    replace(known, at="2026-01-01T00:00:00Z").write(root)
     with open_instance(project.data) as instance:
         ops = {"embed_vectors": {"config": {"dataset": "churches", "now": False}}}
         run = run_job(project, instance, job="embed", ops=ops)
@@ -309,6 +292,8 @@ def test_the_job_of_the_ui_does_the_same_and_tells_what_it_did(project: Project,
         assert told["encoded"] > 0 and told["better_releases"] == 1
         record = instance.get_run_by_id(run.run_id)
         assert record is not None and record.tags[EMBEDS_TAG] == "churches"
+    after = Published.read(root)
+    assert after is not None and (after.at, after.share) == ("2026-01-01T00:00:00Z", 100)
     assert current(project).manifest.share == 1
 
 

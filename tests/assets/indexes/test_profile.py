@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +41,14 @@ TYPED = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 MADE = "thing_actor_d_created_by"
 
 
+@cache
+def times() -> Catalogue:
+    return time_relationships(Catalogue.load(METHOD, DATED_BY))
+
+
 def content_of(graph: Graph, folder: Path, parts: list[TieCounts] | None = None) -> Content:
     folder.mkdir(parents=True)
-    times = time_relationships(Catalogue.load(METHOD, DATED_BY))
-    write_dates(graph, ONTOLOGY, times, folder)
+    write_dates(graph, ONTOLOGY, times(), folder)
     return make_profile(graph, DateIndex.open(folder), ONTOLOGY, METHOD, CATALOGUE, parts)
 
 

@@ -22,14 +22,13 @@ from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.artifacts.places import switch
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError
-from tests.support.builds import Project, build_all, make_project, turtle
+from tests.support.builds import Project, build_all, make_project
+from tests.support.shared import own_churches
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    project = make_project(tmp_path / "project", turtle(3), write_markdown=False)
-    build_all(project.context())
-    return project
+def project(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return own_churches(tmp_path_factory, tmp_path / "project", churches=3, write_markdown=False)
 
 
 def spoil(folder: Path, name: str) -> None:

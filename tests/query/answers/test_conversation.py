@@ -202,7 +202,7 @@ def told(release: Release, questions: Sequence[str]) -> list[Answer]:
     return [talk.ask(question) for question in questions]
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TALKS, TALKS, st.randoms(use_true_random=False))
 def test_two_conversations_never_touch(small: Release, one: list[str], other: list[str], turns) -> None:  # type: ignore[no-untyped-def]
     talks, left = (Talk(small), Talk(small)), (list(one), list(other))

@@ -100,6 +100,18 @@ def other(data: Path) -> Iterator[Client]:
 @pytest.fixture(params=[*KINDS, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS)])
 def call(request: pytest.FixtureRequest, data: Path, service: str) -> Calling:
     """A client of each kind over the same data."""
+    return _of_kind(request, data, service)
+
+
+@pytest.fixture(
+    params=["async http", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("local", *OTHERS))]
+)
+def compared(request: pytest.FixtureRequest, data: Path, service: str) -> Calling:
+    """The same, for tests that compare what it gives with what a client of the folder gives."""
+    return _of_kind(request, data, service)
+
+
+def _of_kind(request: pytest.FixtureRequest, data: Path, service: str) -> Calling:
     kind: str = request.param
     if kind == "local":
         client: Client = request.getfixturevalue("other")

@@ -12,31 +12,33 @@ QUESTION = "Which churches were built before 1200?"
 
 
 @pytest.mark.parametrize("mode", WITHOUT_MODEL)
-def test_a_question_is_answered_in_the_mode_that_is_named(call: Calling, local: Client, mode: str) -> None:
-    answer = call("ask", QUESTION, mode=mode)
+def test_a_question_is_answered_in_the_mode_that_is_named(
+    compared: Calling, local: Client, mode: str
+) -> None:
+    answer = compared("ask", QUESTION, mode=mode)
     assert answer.mode == mode and answer == local.ask(QUESTION, mode=mode)
     assert (answer.set is not None) is (mode in ("crm", "graph"))
-    done = call("stream", QUESTION, mode=mode)[-1]
+    done = compared("stream", QUESTION, mode=mode)[-1]
     assert isinstance(done, Done) and done.answer == answer
-    assert call("ask", "And by whom?", history=answer, mode="vector").mode == "vector"
+    assert compared("ask", "And by whom?", history=answer, mode="vector").mode == "vector"
 
 
-def test_without_one_it_is_the_default(call: Calling, local: Client) -> None:
-    assert call("ask", QUESTION) == local.ask(QUESTION, mode="crm")
+def test_without_one_it_is_the_default(compared: Calling, local: Client) -> None:
+    assert compared("ask", QUESTION) == local.ask(QUESTION, mode="crm")
 
 
 @pytest.mark.parametrize(("mode", "channel"), [("vector", "dense"), ("fulltext", "sparse")])
 def test_a_ranking_tells_its_mode_and_what_its_channels_measured(
-    call: Calling, local: Client, mode: str, channel: str
+    compared: Calling, local: Client, mode: str, channel: str
 ) -> None:
-    ranking = call("retrieve", QUESTION, k=5, mode=mode)
+    ranking = compared("retrieve", QUESTION, k=5, mode=mode)
     assert ranking.mode == mode and ranking == local.retrieve(QUESTION, k=5, mode=mode)
     measured = [one.similarities[channel] for one in ranking]
     assert measured == sorted(measured, reverse=True) and all({*one.ranks} == {channel} for one in ranking)
 
 
-def test_modes_are_told_with_what_they_need(call: Calling, local: Client) -> None:
-    modes = call("modes")
+def test_modes_are_told_with_what_they_need(compared: Calling, local: Client) -> None:
+    modes = compared("modes")
     assert modes == local.modes() and modes.dataset == "sample"
     assert [one.name for one in modes.modes] == [*SHIPPED]
     assert all(one.title["en"] and one.lacks == () and one.build == "" for one in modes.modes)
@@ -55,9 +57,9 @@ def test_what_nothing_meets_has_no_documents_and_no_sources(call: Calling) -> No
 
 
 def test_one_question_stands_in_several_modes_with_the_sources_that_they_share(
-    call: Calling, local: Client
+    compared: Calling, local: Client
 ) -> None:
-    found = call("compare_modes", QUESTION)
+    found = compared("compare_modes", QUESTION)
     assert found == local.compare_modes(QUESTION)
     assert [one.mode for one in found] == [*SHIPPED]
     without = next(one for one in found if one.mode == "agent")
@@ -82,39 +84,39 @@ def test_one_question_stands_in_several_modes_with_the_sources_that_they_share(
     assert [*{len(source.modes): 0 for source in found.sources}] == sorted(
         {len(source.modes) for source in found.sources}, reverse=True
     )
-    two = call("compare_modes", QUESTION, modes=["fulltext", "crm"])
+    two = compared("compare_modes", QUESTION, modes=["fulltext", "crm"])
     assert [one.mode for one in two] == ["fulltext", "crm"]
     assert two.to_polars()["mode"].to_list() == ["fulltext", "crm"]
     with pytest.raises(errors.QuestionError, match=THERE_ARE):
-        call("compare_modes", QUESTION, modes=["best"])
+        compared("compare_modes", QUESTION, modes=["best"])
     with pytest.raises(errors.QuestionError, match="empty"):
-        call("compare_modes", " ")
+        compared("compare_modes", " ")
 
 
 @pytest.mark.parametrize(("silent", "which"), [((), "all"), (("agent",), "all 2 that answered")])
 def test_sources_of_all_are_those_of_all_modes_that_answered(
-    call: Calling, local: Client, silent: tuple[str, ...], which: str
+    compared: Calling, local: Client, silent: tuple[str, ...], which: str
 ) -> None:
-    found = call("compare_modes", QUESTION, modes=["crm", "graph", *silent])
+    found = compared("compare_modes", QUESTION, modes=["crm", "graph", *silent])
     crm, graph = ({one.iri for one in local.ask(QUESTION, mode=mode).sources} for mode in ("crm", "graph"))
     assert crm & graph and found.head().endswith(f", {len(crm & graph)} of them in {which}")
 
 
-def test_a_part_of_the_data_is_asked(call: Calling, local: Client) -> None:
+def test_a_part_of_the_data_is_asked(compared: Calling, local: Client) -> None:
     whole = local.ask(QUESTION).set
     assert whole is not None
     one = whole.members[0].iri
-    part = call("ask", QUESTION, within={"iris": [one]})
+    part = compared("ask", QUESTION, within={"iris": [one]})
     assert part.set is not None and [member.iri for member in part.set.members] == [one]
     assert part == local.ask(QUESTION, within={"iris": [one]})
-    done = call("stream", QUESTION, within={"iris": [one]})[-1]
+    done = compared("stream", QUESTION, within={"iris": [one]})[-1]
     assert isinstance(done, Done) and done.answer == part
     for within in (whole, whole.plan, {"plan": whole.plan}):
-        ranking = call("retrieve", QUESTION, within=within, mode="fulltext")
+        ranking = compared("retrieve", QUESTION, within=within, mode="fulltext")
         assert {found.iri for found in ranking} <= {member.iri for member in whole.members}
         assert ranking == local.retrieve(QUESTION, within=whole, mode="fulltext")
     with pytest.raises(errors.QuestionError, match=r"within\.kinds.*docs/modes\.md"):
-        call("ask", QUESTION, within={"kinds": ["church"]})
+        compared("ask", QUESTION, within={"kinds": ["church"]})
 
 
 def test_what_the_encoder_means_by_a_similarity_is_told(call: Calling) -> None:

@@ -26,13 +26,13 @@ DATED = Plan(
 )
 
 
-def test_a_set_is_the_same_everywhere(call: Calling, local: Client) -> None:
-    found = call("set", THINGS, limit=5)
+def test_a_set_is_the_same_everywhere(compared: Calling, local: Client) -> None:
+    found = compared("set", THINGS, limit=5)
     assert type(found) is AnswerSet and found == local.set(THINGS, limit=5)
     assert found.size > 5 and len(found.members) == 5 and found.next == 5
     assert found.dataset == "sample" and found.licence == "CC0 1.0"
     assert str(found.size) in found.text and "SELECT" in found.sparql
-    rest = call("set", found, offset=found.next, limit=1000, sort="label", language="el")
+    rest = compared("set", found, offset=found.next, limit=1000, sort="label", language="el")
     assert len(rest.members) == found.size - 5 and rest == local.set(
         found.plan, 5, 1000, "label", False, "el"
     )
@@ -47,30 +47,30 @@ def test_a_plan_is_given_as_itself_as_plain_values_or_by_what_has_one(local: Cli
         local.set(7)  # type: ignore[arg-type]
 
 
-def test_what_was_left_out_is_a_work_list(call: Calling, local: Client) -> None:
-    found = call("set", DATED)
+def test_what_was_left_out_is_a_work_list(compared: Calling, local: Client) -> None:
+    found = compared("set", DATED)
     (undated,) = [one for one in found.excluded if one.reason == "undated"]
-    work = call("excluded", found, "undated", limit=3)
+    work = compared("excluded", found, "undated", limit=3)
     assert work == local.excluded(found, "undated", limit=3)
     assert (work.size, len(work.members)) == (undated.count, min(3, undated.count))
 
 
-def test_facets_are_the_same_everywhere(call: Calling, local: Client) -> None:
-    found = call("facets", THINGS, language="el")
+def test_facets_are_the_same_everywhere(compared: Calling, local: Client) -> None:
+    found = compared("facets", THINGS, language="el")
     assert type(found) is Facets and found == local.facets(THINGS, language="el")
     assert found.facets and len(found.rows()) == sum(len(facet.values) for facet in found.facets)
-    (alone,) = call("facets", THINGS, keys=["class"]).facets
+    (alone,) = compared("facets", THINGS, keys=["class"]).facets
     assert alone.key == "class"
 
 
-def test_an_export_is_the_whole_set(call: Calling, local: Client, tmp_path: Path) -> None:
-    found = call("export", THINGS, "csv", question="What is there?")
+def test_an_export_is_the_whole_set(compared: Calling, local: Client, tmp_path: Path) -> None:
+    found = compared("export", THINGS, "csv", question="What is there?")
     assert type(found) is Export and found == local.export(THINGS, question="What is there?")
     rows = list(csv.DictReader(io.StringIO(found.text, newline="")))
     assert len(rows) == local.set(THINGS).size and rows[0]["question"] == "What is there?"
     saved = found.save(tmp_path)
     assert saved.name == found.name and saved.read_bytes().decode() == found.text
-    assert json.loads(call("export", THINGS, "geojson").text)["type"] == "FeatureCollection"
+    assert json.loads(compared("export", THINGS, "geojson").text)["type"] == "FeatureCollection"
 
 
 @pytest.mark.parametrize(

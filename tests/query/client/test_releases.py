@@ -12,23 +12,17 @@ import pytest
 from crmrag_query import Client, ReleaseWarning, errors
 from crmrag_query.artifacts.places import switch
 from crmrag_query.client import local as releases
-from tests.support.builds import two_releases
+from tests.support.shared import own_two_releases
 
 QUESTION = "Who painted Mural 4?"
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """A data folder with two releases of one data set, the first and the second."""
-    return two_releases(tmp_path_factory.mktemp("swap"), 6, 9)
-
-
 @pytest.fixture
-def data(built: tuple[Path, str, str], tmp_path: Path) -> tuple[Path, str, str]:
-    """A copy whose current release is the first."""
-    shutil.copytree(built[0] / "releases", tmp_path / "releases")
-    switch(tmp_path / "releases" / "churches", built[1])
-    return tmp_path, built[1], built[2]
+def data(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A data folder with two releases of one data set, of which the first is current."""
+    found = own_two_releases(tmp_path_factory, tmp_path)
+    switch(tmp_path / "releases" / "churches", found[1])
+    return found
 
 
 def test_a_new_release_is_served_from_the_next_call_on(data: tuple[Path, str, str]) -> None:

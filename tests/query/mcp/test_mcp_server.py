@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from mcp.client.stdio import stdio_client
 from starlette.applications import Starlette
 
+from crmrag_query.cli.main import group
 from crmrag_query.client.base import AsyncClient
 from crmrag_query.client.local import open_engine
 from tests.conftest import ROOT
@@ -115,12 +117,14 @@ def test_a_target_that_cannot_be_opened_is_told(tmp_path: Path, forked: Path) ->
     assert "holds no releases" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_without_the_sdk_it_says_what_to_install(data: Path) -> None:
-    code = "import sys; sys.modules['mcp'] = None; from crmrag_query.cli.main import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "mcp", str(data)], cwd=ROOT, capture_output=True, text=True, input="", check=False
-    )  # fmt: skip
-    assert done.returncode == 1 and "pip install 'crmrag[mcp]'" in done.stderr
+def test_without_the_sdk_it_says_what_to_install(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [
+        one for one in sys.modules if one.startswith("crmrag_query.mcp") or one.split(".")[0] == "mcp"
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    done = CliRunner().invoke(group, ["mcp", str(data)])
+    assert done.exit_code == 1 and "pip install 'crmrag[mcp]'" in f"{done.output}{done.exception}"
 
 
 def test_over_http_it_gives_the_same_and_the_client_stays_open(data: Path, host: Hosted) -> None:

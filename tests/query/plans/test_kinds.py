@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from crmrag_assets.graph.build import write_triples_index
 from crmrag_query.errors import ReleaseError
@@ -194,6 +194,7 @@ def test_a_lexicon_of_another_graph_or_version_is_named(world: World, saved: Pat
         Kinds.open(saved, world.graph)
 
 
+@settings(max_examples=50)
 @given(random_rows)
 def test_to_all_of_the_kinds_that_a_relation_leads_to_is_to_any_node(rows: list[Row]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -14,10 +14,10 @@ from crmrag_query.plans.records import Way
 from crmrag_query.plans.ways import leading_to, pairs, routes_of, weights
 from crmrag_query.plans.world import Mask, World
 from crmrag_query.relationships.engine import walk, walk_set
-from tests.support.planworlds import BASE, generated, sample_of
+from tests.support.planworlds import BASE, few, generated, sample_of
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", few(6, 12))
 def test_every_relationship_equals_the_engine(seed: int, tmp_path: Path) -> None:
     world = generated(100 + seed, tmp_path, suspects=5 * (seed % 3)).world
     everyone = np.arange(world.size, dtype=np.int32)
@@ -36,7 +36,7 @@ def test_every_relationship_equals_the_engine(seed: int, tmp_path: Path) -> None
         assert np.flatnonzero(leading_to(world, way, anchors)).tolist() == to_some.tolist()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(2, 4))
 def test_many_that_may_lead_to_themselves_alone_are_told_apart(seed: int, tmp_path: Path) -> None:
     """Objects whose production, parts and features lead back to them are targets only of others."""
     random, many = Random(seed), 700
@@ -61,7 +61,7 @@ def test_many_that_may_lead_to_themselves_alone_are_told_apart(seed: int, tmp_pa
         assert np.flatnonzero(leading_to(world, way, some)).tolist() == to_some.tolist()
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3))])
+@pytest.mark.parametrize("seed", few(1, 4))
 def test_whole_sets_reach_what_their_nodes_reach(seed: int, tmp_path: Path) -> None:
     """However many nodes a walk has at hand, it is the same walk."""
     world = generated(400 + seed, tmp_path, suspects=5 * (seed % 2)).world
@@ -111,7 +111,7 @@ def some_ways(world: World, seed: int) -> list[Way]:
     ]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(3, 6))
 def test_unions_inverses_and_compositions_are_those_of_matrices(seed: int, tmp_path: Path) -> None:
     world = generated(200 + seed, tmp_path, suspects=5 * (seed % 3)).world
     ways = some_ways(world, seed)

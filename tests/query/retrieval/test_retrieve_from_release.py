@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -27,7 +22,6 @@ from crmrag_query.retrieval.query import Query
 from crmrag_query.retrieval.release_channels import ReleaseChannels
 from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.retrieval.sparse import SparseIndex
-from tests.conftest import ROOT
 from tests.support.builds import BASE
 from tests.support.graphs import node_of
 from tests.support.modes import FUSED, mode
@@ -110,53 +104,6 @@ def test_the_chosen_are_at_most_k_of_the_pool(museum: Release) -> None:
 def test_nothing_asked_in_any_words_gives_nothing_by_words(museum: Release) -> None:
     assert found(museum, asked(museum, ""), "sparse") == {}
     assert found(museum, asked(museum, "zzz"), "sparse", "named", "tied", "dated", "walked") == {}
-
-
-PROGRAM = """
-import json, sys
-from pathlib import Path
-from crmrag_query.artifacts.release import open_release
-from crmrag_query.linking import LinkedEntity, Mention
-from crmrag_query.questions.form import Form
-from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.pipeline import retrieve
-from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.release_channels import ReleaseChannels
-from tests.support.modes import FUSED, mode
-
-release = open_release(Path(sys.argv[1]))
-told = []
-for form in Form:
-    mentions = [Mention(0, 1, "it", (LinkedEntity(node, 0.9, "it", "label"), LinkedEntity(node + 1, 0.5, "it", "label")))
-                for node in (3, 9)]
-    text = "murals of church 3 by painter 1"
-    query = Query(text, release[QueryEncoder].encode([text])[0], form, 3, mentions=mentions,
-                  cues=frozenset({"has met", "is origin of", "P14"}))
-    found = retrieve(release[ReleaseChannels], query, release.method.retrieval, mode(*FUSED))
-    told += [(one.document, one.score, sorted(one.ranks.items())) for one in (*found.chosen, *found.rest)]
-print(json.dumps(told))
-"""
-
-
-def ranked_in_another_process(folder: Path, seed: str) -> list[list[object]]:
-    outcome = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(folder)],
-        env=os.environ | {"PYTHONHASHSEED": seed},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    found: list[list[object]] = json.loads(outcome.stdout)
-    return found
-
-
-@pytest.mark.slow
-def test_the_ranking_is_the_same_in_every_process(churches: Release) -> None:
-    first, second = (ranked_in_another_process(churches.folder, seed) for seed in ("1", "77"))
-    assert len(first) > 20
-    assert first == second
 
 
 def test_the_ranking_is_the_same_twice(museum: Release) -> None:

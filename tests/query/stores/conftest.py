@@ -17,7 +17,7 @@ from crmrag_query.stores.opened import VARIABLE, open_store
 from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
 from crmrag_query.stores.store import SearchStore
 from crmrag_query.stores.tools import GraphTools, StoreTools, run_tool
-from tests.query.client.conftest import Calling, calling
+from tests.query.client.conftest import Calling, called, calling
 from tests.query.mcp.conftest import Hosted, hosted
 from tests.query.mcp.conftest import data as data
 from tests.support.api_server import api_server
@@ -89,21 +89,24 @@ def over_mcp(address: str) -> Iterator[Hosted]:
         yield host
 
 
+@pytest.fixture(scope="module")
+def local(data: Path, store: SearchStore) -> Iterator[Client]:
+    """A client of the folder for each store: making it ready takes seconds, so that it is not opened for every call."""
+    with Client(data, dataset="sample") as opened:
+        yield opened
+
+
 WAYS = ("a model", "local", "http", "async http", "mcp")
 
 
 @pytest.fixture(params=WAYS)
-def call(request: pytest.FixtureRequest, data: Path, store: SearchStore, address: str) -> Calling:
+def call(request: pytest.FixtureRequest, store: SearchStore, address: str) -> Calling:
     """``call("graph_search", query=…)``: the result of a tool, by each way to it."""
     way: str = request.param
     if way == "a model":
         return Called(StoreTools(store, "sample"))
     if way == "mcp":
         return OverMcp(request.getfixturevalue("over_mcp"))
-    return calling(str(data) if way == "local" else address, "async" in way, dataset="sample")
-
-
-@pytest.fixture(scope="session")
-def client(data: Path) -> Iterator[Client]:
-    with Client(data, dataset="sample") as opened:
-        yield opened
+    if way == "local":
+        return called(request.getfixturevalue("local"))
+    return calling(address, "async" in way, dataset="sample")

@@ -122,10 +122,10 @@ WRONG: tuple[tuple[str, dict[str, Any]], ...] = (
 
 @pytest.mark.parametrize(("name", "arguments"), WRONG, ids=lambda one: str(one)[:40])
 def test_what_cannot_be_asked_is_refused_by_every_way(
-    client: Client, over_mcp: Hosted, store: SearchStore, name: str, arguments: dict[str, Any]
+    local: Client, over_mcp: Hosted, store: SearchStore, name: str, arguments: dict[str, Any]
 ) -> None:
     with pytest.raises(CrmRagError):
-        getattr(client, name)(**arguments)
+        getattr(local, name)(**arguments)
     assert over_mcp.error(name, dataset="sample", **arguments)
     reply = run_tool(StoreTools(store), name, arguments)
     assert reply.result is None and reply.text

@@ -577,6 +577,7 @@ def test_a_build_that_is_stopped_asks_no_page_twice(shelf: Project, stage: str) 
     assert made(read(context)) == []
 
 
+@pytest.mark.slow
 def test_chunks_that_are_not_needed_any_more_go(shelf: Project, instance: DagsterInstance) -> None:
     with scripted(EMPTY):
         build(shelf, instance)
