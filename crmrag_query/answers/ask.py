@@ -301,15 +301,16 @@ def compose(
 
 
 def _beside(release: Release, known: KnownSet, found: Sequence[Candidate]) -> list[Candidate]:
-    """Documents beside a set: of its members, those first that were found, and as many others that were found."""
+    """Documents beside a set: of its members, those first that were found, and as many others: those that tell a member among
+    other things, and what was found."""
     held, most = release[Documents], release.method.context.set_sources
-    of_members = {node: number for node, number in known.numbers.items() if held.entity_document[node] >= 0}
-    inside = [one for one in found if held.entity(one.document) in of_members]
-    outside = [one for one in found if held.entity(one.document) not in of_members]
-    there = {one.document for one in inside}
-    own = (int(held.entity_document[node]) for node in of_members)
-    inside += [Candidate(one, 0.0) for one in own if one not in there and held.entity(one) in of_members]
-    return [*inside[:most], *outside[: most if known.answers else len(outside)]]
+    there = {one.document for one in found}
+    telling = {int(held.entity_document[node]) for node in known.numbers} - {-1}
+    every = [*found, *(Candidate(one, 0.0) for one in sorted(telling.difference(there)))]
+    inside = [one for one in every if held.entity(one.document) in known.numbers]
+    outside = [one for one in every if held.entity(one.document) not in known.numbers]
+    outside.sort(key=lambda one: one.document not in telling)
+    return [*inside[:most], *outside[:most]]
 
 
 def scores_of(release: Release, found: Retrieved) -> dict[int, float]:
