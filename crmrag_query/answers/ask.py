@@ -61,6 +61,7 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.subject import (
     REASONS,
     AskedFacts,
+    compared,
     facts_of,
     greeting,
     named_alone,
@@ -689,14 +690,15 @@ class Turn:
             return self._of_plan(cited)
         if subject == "why":
             return self._reasons(cited)
+        if subject == "compared":
+            texts = (portrait(release, [one], language, cited) for one in compared(release, understood))
+            return self._checked("\n".join(f"- {text}" for text in texts), cited, refused=False)
         # A list is told whole, as the set that it is.
         listed = isinstance(exact, Exact) and exact.certain and exact.set.size > NAMED
         if (asked := self.facts) is not None and not asked.unknown and not listed:
             found = told_facts(release, asked.nodes, asked.asked, language, cited)
             text = " ".join(filter(None, (found.text, found.lacking)))
             if found.text:
-                if found.lacking:
-                    text = f"{text}\n{recorded(release, asked.nodes, language, cited)}"
                 return self._checked(text, cited, refused=False)
             found_as_set = isinstance(exact, Exact) and exact.certain and exact.set.size > 0
             one_asked = prepared.analysis.form is Form.SPECIFIC
