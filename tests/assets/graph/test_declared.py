@@ -79,7 +79,8 @@ NAMELESS = """
 :4 a crm:E22_Human-Made_Object ; crm:P1_is_identified_by :id .
 :id a crm:E42_Identifier ; crm:P190_has_symbolic_content "37.1" .
 <http://vocab.getty.edu/aat/300028051> a crm:E55_Type .
-<http://vocab.getty.edu/ulan/500000374> rdfs:label "500000374" ; a <http://www.w3.org/2004/02/skos/core#Concept> . :6 a crm:E22_Human-Made_Object ; rdfs:label "1984" .
+<http://vocab.getty.edu/ulan/500000374> rdfs:label "500000374" ; a crm:E1_CRM_Entity .
+:6 a crm:E22_Human-Made_Object ; rdfs:label "1984" .
 """
 
 
