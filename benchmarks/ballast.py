@@ -48,6 +48,7 @@ KINDS = {
 }
 RECORDING = ("E15", "E17", "E31", "E41", "D1")
 IMAGE = "E36"  # itself: what is shown, as attributes and characters, is no record of it
+SEEN = "K"  # with which the properties of VIR begin: they tell what is seen on an image, however it is typed
 BACK = ("is referred to by", "is referred to at", "is type of")
 IRI = re.compile(r"^\S*(?:://|\.\w+/)\S*$")
 HUB = 10
@@ -99,7 +100,8 @@ class Texts:
         host = self.documents.entity(line.document)
         if all(own and (own in name or name in own) for name in names if name) or set(line.targets) == {host}:
             return "mirror"
-        if line.kind != Line.FR and all(self._is_recording(target) for target in line.targets):
+        told = line.kind != Line.FR and not line.key.startswith(SEEN)
+        if told and all(self._is_recording(target) for target in line.targets):
             return "recording"
         at = graph.category(line.entity) in (Category.Place, Category.Concept, Category.Time)
         if line.kind == Line.INCOMING and at:

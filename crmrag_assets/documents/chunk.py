@@ -166,7 +166,7 @@ def _says_little(about: Described, doc: Ints, target: Ints) -> Bools:
     role = after | setting.images[node] | (of_thing & event[rows])
     apart = np.where(made, role, holds) | (of_thing & setting.lone[node])
     open_ = (made | event[rows] | setting.images[node]) & ~names.typed[node]
-    open_ &= ~(of_thing & setting.dating[node])
+    open_ &= ~(of_thing & (setting.dating | setting.attended)[node])
     little = np.zeros(len(target), bool)
     little[rows] = (named_after[rows] & before) | (open_ & apart)
     whole = ~names.shown.str.ends_with("…").gather(about.entities[doc]).to_numpy()

@@ -42,6 +42,7 @@ ATTRIBUTES = 5  # attributes shown with a target (published)
 NAME_CHARACTERS = 120  # of a target's name; the data has it whole
 TEXT_CLASS = "E33"  # a text is called by what it says: its label is often "Credit line for the object"
 IMAGE_CLASS = "E36"
+PRESENCE = ("P12", "P12i")  # that a thing was present at an event, with no word of what it was there for
 TOLD_OF_EVENTS = int(Category.Actor | Category.Place | Category.Time)
 REFERRING = "P67"  # from a text to what it is about
 RDF_VALUE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#value"
@@ -221,18 +222,39 @@ class Setting:
     def lone(self) -> Bools:
         """bool [n]: events of just one thing, whatever ties them, of which an actor, place or time is known, which the thing
         tells."""
+        events, things, _ = self._events_of_things
+        events, _ = distinct_pairs(events, things)
+        lone: Bools = (np.bincount(events, minlength=self.graph.nodes) == 1) & self._known & ~self.attended
+        return lone
+
+    @cached_property
+    def attended(self) -> Bools:
+        """bool [n]: events of which an actor, place or time is known, and at which things were present, no more: no
+        relationship tells of these things what is known of the event."""
+        presence = np.array([code in PRESENCE for code in self.graph.property_codes], bool)
+        events, _, ties = self._events_of_things
+        only = np.bincount(events, ~presence[ties], minlength=self.graph.nodes) == 0
+        attended: Bools = only & (np.bincount(events, minlength=self.graph.nodes) > 0) & self._known
+        return attended
+
+    @cached_property
+    def _events_of_things(self) -> tuple[Ints, Ints, Ints]:
+        """int32 [m]: events, the things that they are tied to, and by which property."""
         graph, rows = self.graph, self.graph.adjacency.forward
         event = (graph.flags & FLAG_EVENT) != 0
         thing = (graph.adjacency.categories & int(Category.Thing)) != 0
-        one, other = rows.sources, rows.val
+        one, other, prop = rows.sources, rows.val, rows.properties
         at, back = event[one] & thing[other], thing[one] & event[other]
-        events, _ = distinct_pairs(
-            np.concatenate([one[at], other[back]]), np.concatenate([other[at], one[back]])
-        )
-        known = (self.names.dates != "").to_numpy().copy()
-        known[one[(graph.adjacency.categories[other] & TOLD_OF_EVENTS) != 0]] = True
-        lone: Bools = (np.bincount(events, minlength=graph.nodes) == 1) & known
-        return lone
+        events, things = np.concatenate([one[at], other[back]]), np.concatenate([other[at], one[back]])
+        return events, things, np.concatenate([prop[at], prop[back]])
+
+    @cached_property
+    def _known(self) -> Bools:
+        """bool [n]: nodes of which a date, or what `TOLD_OF_EVENTS` holds, is known."""
+        graph, rows = self.graph, self.graph.adjacency.forward
+        known: Bools = (self.names.dates != "").to_numpy().copy()
+        known[rows.sources[(graph.adjacency.categories[rows.val] & TOLD_OF_EVENTS) != 0]] = True
+        return known
 
     @cached_property
     def dating(self) -> Bools:
@@ -461,10 +483,16 @@ class NodeNames:
         return kept.select("node", "text", "typed").sort("node", maintain_order=True)
 
     def _plain(self, worded: Bools) -> pl.Series:
-        """Names by label, which those ``worded`` have from the words of their IRIs; of what has none by dates, by the role
-        that it plays, or by the end of its IRI."""
+        """Names by label, which those ``worded`` have from the words of their IRIs, with the dates stated on one whose label
+        has no year of them; of what has none by dates, by the role that it plays, or by the end of its IRI."""
         graph = self.graph
         shown = shorten_all(clean_all(_strings(graph.display_labels)), NAME_CHARACTERS)
+        named = np.flatnonzero((graph.flags & FLAG_LABELLED) != 0)
+        dated = pl.DataFrame({"node": named, "name": shown.gather(named), "dates": self.dates.gather(named)})
+        year = pl.col("dates").str.extract(r"(\d{3,})").fill_null(pl.col("dates"))
+        dated = dated.filter((pl.col("dates") != "") & ~pl.col("name").str.contains(year, literal=True))
+        said = dated.select(pl.format("{} ({})", "name", "dates")).to_series()
+        shown = shown.scatter(dated["node"], said)
         bare = np.flatnonzero((graph.flags & FLAG_LABELLED) == 0).astype(np.int32)
         iris = clean_all(_strings(graph.iris.take(pa.array(bare))))
         dates = self.dates.gather(bare)

@@ -460,9 +460,8 @@ def _words_of_part(part: str) -> str:
 
 def _identified(iri: str, called: str) -> str:
     """What a node without any words is called: "AAT 300028051", "Person 17"; ``called``: its class, "" for none."""
-    for pattern, form in AUTHORITIES if _AUTHORITY.search(iri) else ():
-        if found := pattern.search(iri):
-            return form.format(found[1].upper(), found[2])
+    if by := _by_authority(iri):
+        return by
     if iri.startswith("urn:skolem:"):
         return called or iri
     last = " ".join(unquote(re.split("[/#]", iri.rstrip("/#"))[-1]).split()) or iri
@@ -470,6 +469,14 @@ def _identified(iri: str, called: str) -> str:
         host = re.match(r"\w+://([^/]+)/", iri)
         return f"{last} ({host[1]})" if host and not _LETTERS.search(last) else last
     return f"{called} {last[:SHOWN_OF_OPAQUE] if _OPAQUE.match(last) else last}"
+
+
+def _by_authority(iri: str) -> str:
+    """What a node is called by its number in an authority, "ULAN 500115588"; "" for an IRI of none."""
+    for pattern, form in AUTHORITIES if _AUTHORITY.search(iri) else ():
+        if found := pattern.search(iri):
+            return form.format(found[1].upper(), found[2])
+    return ""
 
 
 def build_labels(
@@ -494,7 +501,8 @@ def build_labels(
 
 def _numbered(core: Core, vocabulary: Vocabulary, stated: pl.DataFrame, lang: str) -> pl.DataFrame:
     """What is called by a code alone, with what it is: "photograph P_1894_00001", and persons, places and events by a number:
-    "Person 17". What is an identifier, a date, a measure, a type or a text itself is called as it is, and so is a title."""
+    "Person 17"; and by a bare number what an authority has it of. What is an identifier, a date, a measure, a type or a text
+    itself is called as it is, and so is a title."""
     classes = telling_classes(core, vocabulary)
     best = stated.unique("node", keep="first", maintain_order=True)
     wordless = ~pl.col("text").str.contains(r"\p{L}{3}") & among("node", np.flatnonzero(classes >= 0))
@@ -510,12 +518,17 @@ def _numbered(core: Core, vocabulary: Vocabulary, stated: pl.DataFrame, lang: st
         pairs_of(core, vocabulary, ["P2"]).filter(among("node", found["node"])), on="other", how="inner"
     )
     types = types.sort("node", "type").unique("node", keep="first", maintain_order=True)
+    bare = best.filter(pl.col("text").str.contains(r"^\d+$"))
+    by = pl.Series([_by_authority(iri) for iri in core.terms.nodes[bare["node"]].to_list()], dtype=pl.String)
+    bare = bare.select("node", text=by, kind=pl.lit("role"), lang=pl.lit("")).filter(pl.col("text") != "")
+    found = found.join(bare, on="node", how="anti")
     called = _class_labels(vocabulary, classes[found["node"].to_numpy()], lang)
     found = found.with_columns(called=called).join(types, on="node", how="left")
     what = pl.coalesce(pl.when(pl.col("type").str.contains(r"\p{L}{3}")).then("type"), "called")
-    return found.select(
+    told = found.select(
         "node", text=pl.format("{} {}", what, pl.col("text")), kind=pl.lit("role"), lang=pl.lit(lang)
     )
+    return pl.concat([told, bare])
 
 
 NUMBERED: Final = ("E39", "E53", "E2")

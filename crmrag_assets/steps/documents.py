@@ -164,7 +164,7 @@ def write_files(context: BuildContext, folder: Path, chunk: str | None) -> Stats
 
 
 FR_DOCUMENTS = Step(
-    "fr_documents", 4, write_chunk, needs=("graph",), parts=PARTS, inputs=chunk_inputs, chunked=True, apart=always,
+    "fr_documents", 5, write_chunk, needs=("graph",), parts=PARTS, inputs=chunk_inputs, chunked=True, apart=always,
     together=chunks_together,
 )  # fmt: skip
 DOCUMENTS = Step(

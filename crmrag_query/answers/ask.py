@@ -61,6 +61,7 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.subject import (
     REASONS,
     AskedFacts,
+    compared,
     facts_of,
     greeting,
     named_alone,
@@ -301,15 +302,16 @@ def compose(
 
 
 def _beside(release: Release, known: KnownSet, found: Sequence[Candidate]) -> list[Candidate]:
-    """Documents beside a set: of its members, those first that were found, and as many others that were found."""
+    """Documents beside a set: of its members, those first that were found, and as many others: those that tell a member among
+    other things, and what was found."""
     held, most = release[Documents], release.method.context.set_sources
-    of_members = {node: number for node, number in known.numbers.items() if held.entity_document[node] >= 0}
-    inside = [one for one in found if held.entity(one.document) in of_members]
-    outside = [one for one in found if held.entity(one.document) not in of_members]
-    there = {one.document for one in inside}
-    own = (int(held.entity_document[node]) for node in of_members)
-    inside += [Candidate(one, 0.0) for one in own if one not in there and held.entity(one) in of_members]
-    return [*inside[:most], *outside[: most if known.answers else len(outside)]]
+    there = {one.document for one in found}
+    telling = {int(held.entity_document[node]) for node in known.numbers} - {-1}
+    every = [*found, *(Candidate(one, 0.0) for one in sorted(telling.difference(there)))]
+    inside = [one for one in every if held.entity(one.document) in known.numbers]
+    outside = [one for one in every if held.entity(one.document) not in known.numbers]
+    outside.sort(key=lambda one: one.document not in telling)
+    return [*inside[:most], *outside[:most]]
 
 
 def scores_of(release: Release, found: Retrieved) -> dict[int, float]:
@@ -693,14 +695,15 @@ class Turn:
             return self._of_plan(cited)
         if subject == "why":
             return self._reasons(cited)
+        if subject == "compared":
+            texts = (portrait(release, [one], language, cited) for one in compared(release, understood))
+            return self._checked("\n".join(f"- {text}" for text in texts), cited, refused=False)
         # A list is told whole, as the set that it is.
         listed = isinstance(exact, Exact) and exact.certain and exact.set.size > NAMED
         if (asked := self.facts) is not None and not asked.unknown and not listed:
             found = told_facts(release, asked.nodes, asked.asked, language, cited)
             text = " ".join(filter(None, (found.text, found.lacking)))
             if found.text:
-                if found.lacking:
-                    text = f"{text}\n{recorded(release, asked.nodes, language, cited)}"
                 return self._checked(text, cited, refused=False)
             found_as_set = isinstance(exact, Exact) and exact.certain and exact.set.size > 0
             one_asked = prepared.analysis.form is Form.SPECIFIC

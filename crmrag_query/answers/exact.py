@@ -31,6 +31,7 @@ from crmrag_query.plans.records import (
     Column,
     Compute,
     Constraint,
+    Dated,
     Member,
     Plan,
     Related,
@@ -189,7 +190,9 @@ class _Telling:
     def _ways(self) -> Iterator[Way]:
         """Ways that a condition leaves open, which each member goes by itself, then those that are always told."""
         for one in self.plan.where:
-            if isinstance(one, Related) and not one.negated and not (one.to.iris and len(one.to.iris) == 1):
+            if not isinstance(one, Related | Dated) or one.negated or one.way is None:
+                continue
+            if isinstance(one, Dated) or not one.to.iris or len(one.to.iris) > 1:
                 yield one.way
         known = self.release[World].relations
         fixed = {

@@ -416,6 +416,7 @@ UNTOLD = LITTLE | {"E42", "E35", "E36", "E38", "E17", "E52", "E51", "E15", "E73"
 """Classes of nodes that carry a name, a picture, a date or a classification, and are nothing to tell by themselves."""
 COORDINATES = "coordinates"
 """Of a shape the middle is told, and not its outline."""
+PART = "P46"  # from a thing to its parts
 DIMENSION = "dimension"
 """Any dimension: each is told with what it is, "Height 31.6 cm"."""
 AROUND = frozenset({"located_in", "falls_within"})
@@ -523,6 +524,22 @@ class Facts:
                 cells = pairs(world, Way(relations=(id,)), np.array([node], np.int32)).cell
                 found.update(int(one) for one in cells if one < world.size)
         return found - {node}
+
+    def is_of_parts(self, node: int, fact: Fact) -> bool:
+        """Whether a fact is a measure of several parts of a thing, and none of its own."""
+        relation = self.release.method.relations.get(fact.relation)
+        if (
+            relation is None
+            or not fact.nodes
+            or not (fact.relation == DIMENSION or relation.value == "number")
+        ):
+            return False
+        own = Way(paths=tuple(path for path in relation.direct if not path[0].startswith(PART)))
+        parts = Way(paths=((PART,),))
+        with suppress(QuestionError):
+            start, world = np.array([node], np.int32), self.release[World]
+            return not pairs(world, own, start).cell.size and pairs(world, parts, start).cell.size > 1
+        return False
 
     def label(self, id: str) -> str:
         """What a relation is called, from its domain."""
@@ -972,7 +989,9 @@ def _distinct(facts: Facts, node: int, order: PortraitOrder, head: Sequence[Fact
     last = [fact for id in order.last if (fact := facts.of(node, id)) is not None]
     told.update(end for fact in (*of_relations, *last) if fact is not None for end in fact.nodes)
     for fact in (*of_relations, *facts.own(node, told), *last):
-        if fact is None or said.issuperset(fact.values) or (fact.quoted and described and not fact.relation):
+        if fact is None or facts.is_of_parts(node, fact):
+            continue
+        if said.issuperset(fact.values) or (fact.quoted and described and not fact.relation):
             continue
         kept = _new(facts, fact, said, name)
         if kept is not None:
@@ -987,12 +1006,12 @@ def _new(facts: Facts, fact: Fact, said: Collection[str], name: str) -> Fact | N
     if fact.quoted or not fact.nodes or fact.days:
         return fact
     categories = facts.release[Graph].category_of_node
-    known = [fold(one) for one in (*said, name) if len(one) >= MIRRORED]
+    known = [frozenset(tokenize(one)) for one in (*said, name) if len(one) >= MIRRORED]
     mirroring = all(int(categories[node]) == Category.Event or facts.is_untold(node) for node in fact.nodes)
     general = fact.inverse or not fact.relation or fact.relation in GENERAL
 
     def is_new(value: str) -> bool:
-        repeats = mirroring and any(one in fold(value) and one != fold(value) for one in known)
+        repeats = mirroring and any(one and one < frozenset(tokenize(value)) for one in known)
         return not repeats and not (general and value in said)
 
     kept = tuple(filter(is_new, fact.values))
@@ -1046,7 +1065,7 @@ def told_facts(
         if not known and one.relations:
             lacking.append(facts.label(one.relations[0]))
     having = {node: own for node, own in found.items() if own}
-    missing = " ".join(facts.lacking(nodes[0], what) for what in dict.fromkeys(lacking))
+    missing = facts.lacking(nodes[0], ", ".join(dict.fromkeys(lacking))) if lacking else ""
     if not having:
         return Told("", missing)
     if len(having) == 1:

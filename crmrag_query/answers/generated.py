@@ -222,7 +222,7 @@ def _written(
         lines[n] = [*names, *told]
     cited_here = {source.n for source in numbered.values()}
     near = {
-        source.n: [line.text for line in (*source.lines, *context.wikidata) if line.n == source.n]
+        source.n: [*_by_thing(source, context.wikidata)]
         for source in context.sources
         if source.n not in cited_here
     }
@@ -240,6 +240,15 @@ def _written(
         snippet = next((line.text for line in own), best[0].text if best else "")
         cited.cite(source.about, triples, entities=source.entities, snippet=snippet)
     return Written(said, support, tuple(_notes(said, support, dropped)))
+
+
+def _by_thing(source: ContextSource, wikidata: Sequence[ContextLine]) -> Iterator[list[str]]:
+    """The lines of a source about each thing that it tells of, each time after its first, which says what it is about."""
+    told: dict[tuple[int, ...], list[str]] = {}
+    first = source.lines[0].text if source.lines else ""
+    for line in (*source.lines, *(one for one in wikidata if one.n == source.n)):
+        told.setdefault(line.entities[:1], [first]).append(line.text)
+    yield from told.values()
 
 
 def _with_attributed(

@@ -18,6 +18,7 @@ import numpy as np
 
 from crmrag_query.answers.facts import (
     BESIDE,
+    PART,
     TURNS,
     Asked,
     Clause,
@@ -53,7 +54,7 @@ from crmrag_query.reading.types import ANY, categories_of
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.text import fold, tokenize
 
-Subject = Literal["", "itself", "whole", "themes", "greeting", "why"]
+Subject = Literal["", "itself", "whole", "themes", "greeting", "why", "compared"]
 _ASKING = (
     "what", "who", "adverbs", "describing", "listing", "polite", "being", "one_verbs", "many_verbs", "everything", "articles",
 )  # fmt: skip
@@ -61,8 +62,8 @@ _ASKING = (
 
 
 def subject_of(release: Release, understood: Understood) -> Subject:
-    """Whether a question asks about one thing that it names and says no more, about all of the data, for themes, or for a
-    reason, or is no question at all; "" for any other.
+    """Whether a question asks about one thing that it names and says no more, about all of the data, for themes, for a
+    reason, or to compare things, or is no question at all; "" for any other.
 
     A question that means what went before in a conversation is neither, since what it means is not in its words; but "this
     collection" is the data whatever went before.
@@ -74,6 +75,8 @@ def subject_of(release: Release, understood: Understood) -> Subject:
         return "greeting"
     if Phrases(sentences().forms(reading.language).why).at(reading.words, 0):
         return "why"
+    if compared(release, understood):
+        return "compared"
     said = [range(*span) for span in language.forms.whole.spans(reading.words) if span[1] - span[0] > 1]
     named = tuple(  # "Worum *geht* es hier?" names no poem that has this word
         one
@@ -129,6 +132,21 @@ def _without_kind(release: Release, code: str, before: list[str], nodes: Sequenc
 
 
 KIND_WORDS = 3  # of the longest noun that is looked for before a name
+
+
+def compared(release: Release, understood: Understood) -> tuple[int, ...]:
+    """The things that a question asks to be compared and of which it says no more, of each name the best known; nothing for
+    any other question."""
+    reading, own = understood.own.reading, spoken_language(understood.own.reading.language)
+    words, named = reading.words, individuals(release, understood.own)
+    asks = bool(words) and any("operators.compare" in roles for _, roles in own.phrases.at(words, 0))
+    if not asks or not 1 < len(named) <= MOST_NAMED or understood.follow_up.kind is not Kind.STANDALONE:
+        return ()
+    inside = {at for mention in named for at in range(mention.first, mention.last)}
+    small = own.stop | own.roles["operators.compare"]
+    if any(at not in inside and word not in small for at, word in enumerate(words)):
+        return ()
+    return tuple(_of_one_name(release, one, own.stop)[0] for one in named)
 
 
 def theme_words(release: Release, understood: Understood) -> tuple[str, ...]:
@@ -571,6 +589,11 @@ class _Asking:
                 where = dict.fromkeys(id for node in self.nodes for id in order_of(self.release, node).where)
                 relations = [Asked(tuple(where), expects=wanted)] if where else relations
             verbs = [one for one in own if (one.first, one.last) not in self.nouns] or verbs
+            if (
+                own and not relations
+            ):  # "how tall" of whom nothing is measured: what is asked for is not recorded
+                asked = (_said_by(self.spans, one) for one in own)
+                relations = [Asked(ids) for ids in asked if _is_measured(self.release, ids)]
             stated, said, strength = self._stated(first, last, wanted, small, before, own)
             bare = self.of_one and not stated and all(map(self._is_kind, own))
             if bare and (other := self._by_preposition(first, last, wanted)) is not None:
@@ -879,7 +902,13 @@ def _fitting(
     categories = {category_name(release[Graph], node) for node in nodes}
     own = [id for id in said if id in relations and categories & set(relations[id].domain)]
     wanted = [_OF_CATEGORY[one] for one in _OF_CATEGORY if expects & int(Category[one])]
-    events = {path[:-1] for id in said if id in relations for path in relations[id].direct if len(path) > 1}
+    events = {  # of the parts of a thing other relations tell what this one does not
+        path[:-1]
+        for id in said
+        if id in relations
+        for path in relations[id].direct
+        if not all(step.startswith(PART) for step in path[:-1])
+    }
     near = [
         id
         for id, one in relations.items()

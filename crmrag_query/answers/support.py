@@ -18,6 +18,7 @@ from crmrag_query.answers.records import Citation, Quality, Unsupported
 from crmrag_query.config.parts import AnswerWords
 from crmrag_query.dates import CENTURY, MONTH, Interval, civil, parse_date, year_interval
 from crmrag_query.questions.form import Form, Reading
+from crmrag_query.reading.ordinary import ordinary
 from crmrag_query.text import SHORTEST_STEM, fold, same_stem, tokenize
 
 _CITABLE = r"(?:\d{1,3}|set)(?:\s*[,;–-]\s*(?:\d{1,3}|set))*"
@@ -223,9 +224,10 @@ class Known:
 
     ``common``: folded words that begin sentences and name nothing; ``joints``: small words within a name; ``names``: folded
     words that stand with a capital within the lines of the sources; ``numbers``: words that are numbers;
-    ``noun_capitals``: in the answer's language every noun has a capital, so that a single word is a name only where the
-    sources have it; ``plain``: the words that the sources and the question have without a capital, which name nothing at the
-    beginning of a sentence.
+    ``noun_capitals``: in the answer's language every noun has a capital, so that a word is a name only where the sources
+    have it or where it is no ``ordinary`` one; ``plain``: the words that the sources and the question have without a capital,
+    which name nothing at the beginning of a sentence; ``ordinary``: whether a folded word is one that names nothing, by
+    itself or also by what is at hand.
     """
 
     common: frozenset[str] = frozenset()
@@ -234,6 +236,7 @@ class Known:
     numbers: dict[str, int] = field(default_factory=dict)
     noun_capitals: bool = False
     plain: Ground | None = None
+    ordinary: Callable[[str, bool], bool] | None = None
 
 
 def claims_of(sentence: str, known: Known, item: bool = False) -> Claims:
@@ -295,7 +298,7 @@ def _names(text: str, known: Known, item: bool = False) -> Iterator[str]:
         )
         if _is_capital(word) and not plain:
             begins = n == 0 and _may_be_plain(word, text[end : end + 1], known, not item)
-            unsure = begins or (unsure and bool(run)) or (known.noun_capitals and n > 0)
+            unsure = begins or (unsure and bool(run)) or (known.noun_capitals and known.ordinary is None)
             run, joints = [*run, *joints, word], []
         elif run and word in known.joints and len(joints) < 2:
             joints.append(word)
@@ -317,19 +320,42 @@ def _may_be_plain(word: str, after: str, known: Known, opens: bool) -> bool:
     elided = re.fullmatch(r"[^\W\d_]{1,2}['’](\w+)", word)  # of "L'église" the noun
     if elided and elided[1][:1].islower():
         return True
-    return known.plain.has_word(fold(word))
+    return known.plain.has_word(fold(word)) or (
+        known.ordinary is not None and known.ordinary(fold(word), False)
+    )
 
 
 def _name(run: list[str], unsure: bool, known: Known) -> Iterator[str]:
-    """The name that a run of words makes, if it makes one; ``unsure``: one word alone may be none where it stands."""
+    """The name that a run of words makes, if it makes one; ``unsure``: its first word may be none where it stands."""
     capital = [word for word in run if _is_capital(word)]
     certain = [word for word in capital if _is_name(word, known)]
-    if len(capital) < 2:
+    if known.noun_capitals and known.ordinary is not None:
+        opener = capital[:1] if unsure else []
+        strange = {word: name for word in capital if word not in opener and (name := _strange(word, known))}
+        found = [strange.get(word, word) for word in capital if word in strange or word in certain]
+        if len(capital) > 1 and any(len(word) > 2 for word in found):
+            yield " ".join(found)
+        else:
+            yield from (word for word in found if word in strange or not known.ordinary(fold(word), False))
+    elif len(capital) < 2:
         single = [word for word in capital if len(word) > 1 and fold(word) not in known.numbers]
-        yield from certain or ([] if unsure else single)
+        if not (
+            unsure and known.ordinary is not None and all(known.ordinary(fold(one), False) for one in capital)
+        ):
+            yield from certain or ([] if unsure else single)
     else:
         telling = any(len(word) > 2 for word in certain)  # "II" is a part of any king's name
         yield " ".join(certain if known.noun_capitals and telling else run)
+
+
+def _strange(word: str, known: Known) -> str:
+    """What of a word that nothing has is no ordinary noun: "Lorbach" of "Lorbach-Fund"."""
+    assert known.ordinary is not None
+    return "-".join(
+        part
+        for part in word.split("-")
+        if len(part) > 1 and fold(part) not in known.numbers and not known.ordinary(fold(part), True)
+    )
 
 
 def _is_name(word: str, known: Known) -> bool:
@@ -627,12 +653,12 @@ def listed_in(text: str, pieces: Sequence[Piece]) -> dict[int, int]:
 @dataclass(frozen=True)
 class _Check:
     """One answer being checked: its pieces, what the numbers of each cite, the lines of each source; ``near``: of sources
-    that were at hand and are not cited."""
+    that were at hand and are not cited, what each tells of one thing."""
 
     text: str
     pieces: Sequence[Piece]
     grounds: Mapping[int, Ground]
-    near: Mapping[int, Ground]
+    near: Mapping[int, Sequence[Ground]]
     known: Known
     reading: Reading
     refusals: tuple[re.Pattern[str], ...]
@@ -723,20 +749,21 @@ def check_support(
     dropped: int = 0,
     counts: SetLines | None = None,
     of_set: SetLines | None = None,
-    near: Mapping[int, Sequence[str]] | None = None,
+    near: Mapping[int, Sequence[Sequence[str]]] | None = None,
 ) -> Support:
     """Check an answer's text against ``lines``: of each source, by its number in the text, those that were at hand.
 
     ``dropped``: citations that led to no source and were taken out; ``counts``: what may be said of all there is;
-    ``of_set``: what may be said of the exact set; ``near``: lines of sources that were at hand and are not cited, by a number
-    of their own. A list's head that cites nothing stands on what its items cite, an item that cites nothing on its head, a
-    sentence on those that the sentence before it cites; what names something and stands whole in one other source is
-    attributed to that. What stands only in a line that speaks to a language model (``planted``) supports
-    nothing. Pure; cost grows with the text and the lines.
+    ``of_set``: what may be said of the exact set; ``near``: of sources that were at hand and are not cited, by a number of
+    their own, the lines about each thing that they tell of. A list's head that cites nothing stands on what its items cite,
+    an item that cites nothing on its head, a sentence on those that the sentence before it cites; what names something and is
+    told whole of one thing in another source is attributed to that. What stands only in a line that speaks to a language
+    model (``planted``) supports nothing. Pure; cost grows with the text and the lines.
     """
     near, counts = near or {}, counts or SetLines((), ())
     in_sets = [*counts.lines, *(of_set.lines if of_set is not None else ())]
-    every = [line for held in (*lines.values(), *near.values(), in_sets) for line in held]
+    beside = (held for told in near.values() for held in told)
+    every = [line for held in (*lines.values(), *beside, in_sets) for line in held]
     abbreviations = {fold(word) for line in every for word in _SHORT.findall(line)}
     pieces = split_sentences(text, abbreviations.union(map(dates.fold, words.abbreviations)))
     titles = frozenset(map(fold, (*words.titles, *words.joints)))
@@ -745,14 +772,14 @@ def check_support(
     common = _common(reading, words)
     named = {word for line in every for word in capitalised(line)}
 
-    def grounds(held: Mapping[int, Sequence[str]]) -> dict[int, Ground]:
-        return {n: Ground([line for line in own if line not in planted], titles) for n, own in held.items()}
+    def ground(held: Sequence[str]) -> Ground:
+        return Ground([line for line in held if line not in planted], titles)
 
     check = _Check(
         text,
         pieces,
-        grounds(lines),
-        grounds(near),
+        {n: ground(held) for n, held in lines.items()},
+        {n: [*map(ground, told)] for n, told in near.items()},
         Known(
             common,
             frozenset(words.joints),
@@ -765,6 +792,7 @@ def check_support(
                     reading.question,
                 ]
             ),
+            _ordinary(reading, common, every),
         ),
         reading,
         tuple(re.compile(pattern) for patterns in words.refusals.values() for pattern in patterns),
@@ -776,16 +804,16 @@ def check_support(
     )
     unsupported: list[Unsupported] = []
     attributed: list[Attributed] = []
-    before: list[Ground] = []
+    before: Sequence[Sequence[Ground]] = ()
     for i, (piece, cited) in enumerate(zip(pieces, check.cited(), strict=True)):
         found = _judged(check, i, piece, cited, before)
         if cited or piece.item:
-            before = [check.grounds[n] for n in cited]
+            before = [[check.grounds[n] for n in cited]]
         if isinstance(found, Unsupported):
             unsupported.append(found)
         elif isinstance(found, Attributed):
             attributed.append(found)
-            before = [check.near[found.n]]
+            before = [[one] for one in check.near[found.n]]
     refused = bool(pieces) and check.refuses(pieces[0]) and not unsupported
     citations = tuple(
         Citation(piece.first, piece.last, numbers) for piece in pieces if (numbers := check.numbers(piece))
@@ -803,12 +831,28 @@ def _common(reading: Reading, words: AnswerWords) -> frozenset[str]:
     return frozenset(fold(word) for word in words.common) | reading.stop
 
 
+def _ordinary(
+    reading: Reading, common: Collection[str], lines: Sequence[str]
+) -> Callable[[str, bool], bool] | None:
+    """Whether a folded word is an ordinary one of the answer's language, or one that the sources or the question have where
+    these count; None for a language without such words."""
+    nouns = ordinary(reading.language)
+    if nouns is None:
+        return None
+    said = Ground([*lines, reading.question])
+    return lambda word, at_hand: word in common or nouns.has(word, said.has_word if at_hand else _never)
+
+
+def _never(word: str) -> bool:
+    return False
+
+
 def _judged(
-    check: _Check, i: int, piece: Piece, cited: tuple[int, ...], before: Sequence[Ground]
+    check: _Check, i: int, piece: Piece, cited: tuple[int, ...], before: Sequence[Sequence[Ground]]
 ) -> Unsupported | Attributed | None:
     """What a piece says that nothing it stands on states, or which source states it; None when it is supported.
 
-    ``before``: what the sentence before it stands on.
+    ``before``: what the sentence before it stands on, one of several.
     """
     plain = check.plain(piece)
     claims = claims_of(plain, check.known, piece.item)
@@ -825,7 +869,7 @@ def _judged(
         return None
     if check.is_talk(plain, claims):
         return None
-    if claims and not stands and not _missing(claims, [*before, *free], own):
+    if claims and not stands and any(not _missing(claims, [*one, *free], own) for one in before or [()]):
         return None
     told = [] if i in check.lists or claims else content_words(plain, check.known.common)
     if not claims and stands:
@@ -835,8 +879,10 @@ def _judged(
         return Unsupported(piece.first, piece.last, (), PLANTED if followed else UNRELATED)
     if told and all(check.of_set is not None and free[0].has_word(word) for word in told):
         return None
-    for n, ground in check.near.items() if not stands else ():
-        if (told and all(map(ground.has_word, told))) or _states(ground, claims, free, own):
+    for n, grounds_of in check.near.items() if not stands else ():
+        if any(
+            (told and all(map(one.has_word, told))) or _states(one, claims, free, own) for one in grounds_of
+        ):
             return Attributed(piece.first, piece.last, n)
     if not stands:
         return Unsupported(piece.first, piece.last, _missing(claims, (), ()), UNCITED)
@@ -847,7 +893,8 @@ def _judged(
 
 
 def _states(ground: Ground, claims: Claims, free: Sequence[Ground], own: Collection[str]) -> bool:
-    """Whether a source states what is named and claimed without a citation: the names anywhere, all figures on one line."""
+    """Whether what a source tells of one thing states what is named and claimed without a citation: all figures on one
+    line."""
     figures = Claims(numbers=claims.numbers, dates=claims.dates)
     if not claims.names or _missing(replace(claims, numbers=(), dates=()), [ground, *free], ()):
         return False

@@ -116,7 +116,7 @@ class ContextConfig(Record):
     """How much is put before a language model: `characters` and `tokens` of everything together, `document_characters` of one
     source; `history_turns`: earlier questions of the conversation.
 
-    Where a set answers: `set_characters` of everything, as long as its members leave room for `set_beside` beside them;
+    Where a set is told: `set_characters` of everything, as long as its members leave room for `set_beside` beside them;
     `set_sources`: members, and other documents, of which more than a line is told; `set_fields`: relations of which a
     member's line tells the values.
 

@@ -324,7 +324,7 @@ def assemble(
     line of a document being worth ``DECAY`` times the one before; triples that none of them states; then what lines are
     left, document by document, where there is room. What one line states no other line states again.
 
-    ``known``: a set, which comes first; it takes the place of counts, and one that answers leaves less room to all else. Its
+    ``known``: a set, which comes first; it takes the place of counts, and leaves less room to all else. Its
     members keep their numbers as sources, others follow: first ``findings``, best first, as far as their share of the room
     holds them, then the candidates.
     """
@@ -334,7 +334,7 @@ def assemble(
     if known is not None:
         numbers = known.numbers
         told = "\n".join(known.written())
-        whole = _left_beside(config, Budget(len(told) + 1, tokens(told) + 1), known.answers)
+        whole = _left_beside(config, Budget(len(told) + 1, tokens(told) + 1))
     answers = known is not None and known.answers
     room = whole.characters
     beside = whole.part(room * BESIDE, BESIDE)
@@ -388,10 +388,9 @@ def _findings(findings: Sequence[Finding], before: int, whole: Budget) -> Iterat
         yield ContextSource(n, NO_DOCUMENT, one, tuple(lines), one.entities)
 
 
-def _left_beside(config: ContextConfig, used: Budget, answers: bool) -> Budget:
-    """What is left beside a set that takes ``used``: all where it does not answer by itself."""
-    most = config.set_characters if answers else config.characters
-    characters = max(most - used.characters, config.set_beside)
+def _left_beside(config: ContextConfig, used: Budget) -> Budget:
+    """What is left beside a set that takes ``used``."""
+    characters = max(config.set_characters - used.characters, config.set_beside)
     return Budget(
         max(0, min(characters, config.characters - used.characters)), max(0, config.tokens - used.tokens)
     )

@@ -86,6 +86,19 @@ CASES = {
     ),
     "an event is told by what it made": (MADE, "making", ["^Made: Church$"]),
     "an event gives its date": (CHURCH, "building", ["^Date: 1099–1104$"]),
+    "a time-span is told with its dates where its name has none": (
+        f"""{CHURCH} :span rdfs:label "Building date" .""", "building", [r"^Date: Building date \(1099–1104\)$"]
+    ),
+    "a time-span that is called by its year is told by it": (
+        f"""{CHURCH} :span rdfs:label "around 1099" .""", "building", ["^Date: around 1099$"]
+    ),
+    "at what event a thing was is told with what is known of it, where nothing else tells that": (
+        f""":hoard {THING} "Hoard of Arvona" . :find a crm:E5_Event ; rdfs:label "Find of the Hoard of Arvona" ;
+        crm:P12_occurred_in_the_presence_of :hoard ; crm:P7_took_place_at :arvona ; crm:P4_has_time-span :day .
+        :day a crm:E52_Time-Span ; crm:P82a_begin_of_the_begin "1934-04-11"^^xsd:date ;
+        crm:P82b_end_of_the_end "1934-04-11"^^xsd:date . :arvona a crm:E53_Place ; rdfs:label "Arvona" .""",
+        "hoard", [r"^Was present at: Find of the Hoard of Arvona \(11 April 1934\)$", "^Was at an event in: Arvona$"],
+    ),
 }  # fmt: skip
 
 

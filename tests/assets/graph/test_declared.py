@@ -78,7 +78,9 @@ NAMELESS = """
 :1 a crm:E21_Person . :2 a crm:E21_Person ; rdfs:label "17" . <http://example.org/person/mary_smith/1> a crm:E21_Person .
 :4 a crm:E22_Human-Made_Object ; crm:P1_is_identified_by :id .
 :id a crm:E42_Identifier ; crm:P190_has_symbolic_content "37.1" .
-<http://vocab.getty.edu/aat/300028051> a crm:E55_Type . :6 a crm:E22_Human-Made_Object ; rdfs:label "1984" .
+<http://vocab.getty.edu/aat/300028051> a crm:E55_Type .
+<http://vocab.getty.edu/ulan/500000374> rdfs:label "500000374" ; a crm:E1_CRM_Entity .
+:6 a crm:E22_Human-Made_Object ; rdfs:label "1984" .
 """
 
 
@@ -96,5 +98,6 @@ NAMELESS = """
 def test_nobody_is_called_by_a_number_alone(name: str, shown: str, tmp_path: Path) -> None:
     graph = graph_from_turtle(NAMELESS, tmp_path)
     assert graph.label(node_of(graph, name)) == shown
-    aat = graph.node("http://vocab.getty.edu/aat/300028051")
-    assert aat is not None and graph.label(aat) == "AAT 300028051"
+    for at, called in (("aat/300028051", "AAT 300028051"), ("ulan/500000374", "ULAN 500000374")):
+        node = graph.node(f"http://vocab.getty.edu/{at}")
+        assert node is not None and graph.label(node) == called

@@ -44,7 +44,9 @@ def test_names_are_capitalised_words_but_where_a_sentence_begins(
     assert names(sentence) == found
 
 
-def test_where_nouns_have_capitals_a_single_word_is_a_name_only_if_the_sources_have_it() -> None:
+def test_without_a_list_of_nouns_that_have_capitals_a_single_word_is_a_name_only_if_the_sources_have_it() -> (
+    None
+):
     assert names("Die Kirche wurde vom Stifter bezahlt.", GERMAN) == ()
     assert names("Der Maler Philippos Goul malte Asinou.", GERMAN) == ("Goul", "Asinou")
     assert names("Sie wurde von Michael Psellos bemalt.", GERMAN) == ("Michael Psellos",)

@@ -77,6 +77,11 @@ WORLD = f"""{PREFIXES}
 :span-leaf a crm:E52_Time-Span ; crm:P82a_begin_of_the_begin "1654-01-01"^^xsd:date ;
   crm:P82b_end_of_the_end "1654-12-31"^^xsd:date .
 :storm a crm:E22_Human-Made_Object ; rdfs:label "Storm" ; crm:P2_has_type :drawing .
+:album a crm:E22_Human-Made_Object ; rdfs:label "Album of Lund" ; crm:P46_is_composed_of :sheet-1, :sheet-2 .
+:sheet-1 a crm:E22_Human-Made_Object ; rdfs:label "First Sheet" ; crm:P43_has_dimension :high-1 .
+:sheet-2 a crm:E22_Human-Made_Object ; rdfs:label "Second Sheet" ; crm:P43_has_dimension :high-2 .
+:high-1 a crm:E54_Dimension ; crm:P2_has_type :height ; crm:P90_has_value "7" ; crm:P91_has_unit :cm .
+:high-2 a crm:E54_Dimension ; crm:P2_has_type :height ; crm:P90_has_value "8" ; crm:P91_has_unit :cm .
 :making-storm a crm:E12_Production ; rdfs:label "Production of Storm" ; crm:P108_has_produced :storm ;
   crm:P14_carried_out_by :bo ; crm:P4_has_time-span :span-storm .
 :span-storm a crm:E52_Time-Span ; rdfs:label "ca. 1840" ; crm:P82a_begin_of_the_begin "1838-01-01"^^xsd:date ;
@@ -183,12 +188,33 @@ def test_several_facts_of_one_thing_are_told_together(
     ("Where was Bo Lind born?", "place of birth"),
     ("How big is Gull?", "dimension"),
     ("Who owns Storm?", "current owner"),
+    ("How tall was Ada Berg?", "height"),  # nobody is measured here
 ])  # fmt: skip
 def test_what_is_not_recorded_is_said_with_what_is(shore: Release, question: str, label: str) -> None:
     answer = ask(shore, question)
     refused, _, instead = answer.text.partition("\n")
     assert answer.refused and label in refused and instead and not answer.exhaustive
     assert answer.quality is not None and answer.quality.score < 1
+
+
+def test_beside_what_is_told_it_is_said_once_what_is_not_recorded(shore: Release) -> None:
+    answer = ask(shore, "When was Ada Berg born, and how tall was she?")
+    assert "4 March 1801" in answer.text and answer.text.count("does not tell") == 1 and not answer.refused
+    assert "“height”" in answer.text and "\n" not in answer.text  # and nothing is told twice
+    lacking = text(shore, "When was Bo Lind born, and how tall was he?")
+    assert lacking.count("does not tell") == 1 and "date of birth, height" in lacking
+
+
+@pytest.mark.parametrize("question", ["Compare Ada Berg and Bo Lind", "Comparez Ada Berg avec Bo Lind",
+                                      "Vergleiche Ada Berg mit Bo Lind"])  # fmt: skip
+def test_things_that_are_compared_are_told_one_by_one(shore: Release, question: str) -> None:
+    ada, bo = text(shore, question).split("\n")
+    assert ada.startswith("- Ada Berg") and "1801" in ada and bo.startswith("- Bo Lind") and "Storm" in bo
+
+
+def test_measures_of_several_parts_are_none_of_the_whole(shore: Release) -> None:
+    told = text(shore, "Tell me about Album of Lund")
+    assert "First Sheet" in told and "cm" not in told
 
 
 def test_a_name_that_begins_with_a_kind_is_a_name(shore: Release) -> None:

@@ -241,13 +241,37 @@ def test_what_a_set_does_not_state_is_marked(text: str, missing: str) -> None:
     assert any(missing in one for one in found)
 
 
-def test_what_one_source_at_hand_states_whole_is_attributed_to_it() -> None:
-    near = {7: ["Bell of Arvona", "Bell of Arvona: was cast by: Jan Moer, 1520"], 8: ["Tower: height: 30"]}
+def test_what_is_told_whole_of_one_thing_at_hand_is_attributed_to_its_source() -> None:
+    tower = ["Bell of Arvona", "Tower: height: 30"]
+    near = {7: [["Bell of Arvona", "Bell of Arvona: was cast by: Jan Moer, 1520"], tower], 8: [tower]}
     found = check("Bell of Arvona was cast by Jan Moer in 1520.", near=near)
     assert not found.unsupported and [one.n for one in found.attributed] == [7]
-    for text in ("Bell of Arvona was cast in 1530.", "It is 30 high.", "Jan Moer built it, 30 high."):
+    for text in (
+        "Bell of Arvona was cast in 1530.",
+        "It is 30 high.",
+        "Jan Moer built it, 30 high.",
+        "The Tower of the Bell of Arvona is from 1520.",
+    ):
         wrong = check(text, near=near)
         assert wrong.unsupported and not wrong.attributed, text
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("Im Datensatz ist das Baujahr der Kirche verzeichnet [1].", None),  # nouns, and a compound of such
+        ("Die Angaben zur Herkunft der Kirche sind unvollständig [1].", None),
+        ("Der Stifter Nikephoros zahlte für die Kirche 1,234 Goldmünzen [1].", None),
+        ("Das Material der Kirche wird nicht genannt [1].", None),
+        ("Die Kirche liegt bei Harmorstein [1].", "Harmorstein"),
+        ("Der Harmor-Fund gehört zur Kirche [1].", "Harmor"),
+        ("Ein Lunquo steht in Nikitari [1].", "Lunquo"),
+        ("Der Stifter Lunquo zahlte für die Kirche [1].", "Lunquo"),
+    ],
+)
+def test_in_german_what_is_no_ordinary_noun_is_a_name(text: str, missing: str | None) -> None:
+    found = marked(text, "Wann wurde die Kirche Asinou gebaut, und wer war der Stifter?")
+    assert [one for _, one in found if one] == ([] if missing is None else [(missing,)])
 
 
 def test_a_sentence_rests_on_what_the_one_before_it_cites() -> None:
