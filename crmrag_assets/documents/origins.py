@@ -137,7 +137,8 @@ class Origins:
         found = mixed(ids)
         numbers = (
             graph.flags, graph.category_of_node, graph.adjacency.categories, setting.satellites.kind, names.named, names.told,
-            names.made, names.texts, setting.apart, setting.images, setting.lone, setting.dating, setting.identifying,
+            names.made, names.texts, setting.apart, setting.images, setting.lone, setting.attended, setting.dating,
+            setting.identifying,
         )  # fmt: skip
         texts = _of_texts(pool.texts)
         described = np.where(setting.described >= 0, ids[setting.described], np.uint64(0))

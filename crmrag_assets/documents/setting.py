@@ -223,8 +223,8 @@ class Setting:
         """bool [n]: events of just one thing, whatever ties them, of which an actor, place or time is known, which the thing
         tells."""
         events, things, _ = self._events_of_things
-        events, _ = distinct_pairs(events, things)
-        lone: Bools = (np.bincount(events, minlength=self.graph.nodes) == 1) & self._known & ~self.attended
+        distinct, _ = distinct_pairs(events, things)
+        lone: Bools = (np.bincount(distinct, minlength=self.graph.nodes) == 1) & self._known & ~self.attended
         return lone
 
     @cached_property
