@@ -17,7 +17,7 @@ from crmrag_assets.documents.portable import Numbering
 from crmrag_assets.documents.satellites import Satellites, distinct_pairs, find_satellites
 from crmrag_assets.documents.ways import Keys, Rules, Ways, gather_facts, make_ways_plan, split_ways
 from crmrag_query.config.loading import Method
-from crmrag_query.dates import Interval, describe
+from crmrag_query.dates import Interval, describe, parse_date
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_EVENT, FLAG_LABELLED, Ints
 from crmrag_query.graph.graph import Graph, Timespan
 from crmrag_query.ontology.categories import Category
@@ -484,13 +484,15 @@ class NodeNames:
 
     def _plain(self, worded: Bools) -> pl.Series:
         """Names by label, which those ``worded`` have from the words of their IRIs, with the dates stated on one whose label
-        has no year of them; of what has none by dates, by the role that it plays, or by the end of its IRI."""
+        tells no date; of what has none by dates, by the role that it plays, or by the end of its IRI."""
         graph = self.graph
         shown = shorten_all(clean_all(_strings(graph.display_labels)), NAME_CHARACTERS)
         named = np.flatnonzero((graph.flags & FLAG_LABELLED) != 0)
         dated = pl.DataFrame({"node": named, "name": shown.gather(named), "dates": self.dates.gather(named)})
         year = pl.col("dates").str.extract(r"(\d{3,})").fill_null(pl.col("dates"))
         dated = dated.filter((pl.col("dates") != "") & ~pl.col("name").str.contains(year, literal=True))
+        unread = [name for name in dated["name"].unique().to_list() if parse_date(name) is None]
+        dated = dated.filter(pl.col("name").is_in(unread))  # "14th century" says it
         said = dated.select(pl.format("{} ({})", "name", "dates")).to_series()
         shown = shown.scatter(dated["node"], said)
         bare = np.flatnonzero((graph.flags & FLAG_LABELLED) == 0).astype(np.int32)
