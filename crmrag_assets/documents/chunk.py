@@ -373,9 +373,9 @@ def build_chunk(
     )  # of each node among the chosen ones; -1 is the last one
     place[chosen] = np.arange(len(chosen), dtype=np.int32)
     new, kept = np.ones(len(chosen), bool), []
-    for one in known if len(chosen) else ():
+    for one in known:
         at = place[one.entities]
-        same = (at >= 0) & new[at] & (found[at] == one.origins)
+        same = (at >= 0) & (found[at] == one.origins) if len(chosen) else at >= 0
         new[at[same]] = False
         kept.append(one.of(same))
     about = Described(setting, chosen[new], gather_facts(adjacency, chosen[new]))
