@@ -97,10 +97,6 @@ COLUMNS: Mapping[str, tuple[pa.Schema, Mapping[str, tuple[str, str]]]] = {
                 "what it states, before satellites and thin documents are joined",
                 "prefetch.s prefetch.p prefetch.o prefetch.datatype prefetch.lang",
             ),
-            "origin": (
-                "what it was written from, as one number: where that stays, so does the text",
-                "prefetch.s prefetch.p prefetch.o prefetch.datatype prefetch.lang",
-            ),
         },
     ),
     "documents": (

@@ -32,7 +32,7 @@ from crmrag_assets.documents.identity import (
     satellite_drafts,
     type_drafts,
 )
-from crmrag_assets.documents.origins import Known, Origins
+from crmrag_assets.documents.origins import ORIGINS, Known, Origins
 from crmrag_assets.documents.portable import Numbering, save_tables
 from crmrag_assets.documents.setting import POINTED_AT, Setting
 from crmrag_assets.documents.ways import Lines, gather_facts, informative, stating
@@ -332,11 +332,12 @@ def _with_role(setting: Setting, other: int, node: int) -> str:
 @dataclass(frozen=True, slots=True)
 class ChunkDocuments:
     """Tables of schemas fr_documents, fr_lines and matches, sorted by entity (lines: by entity and start), with the graph's
-    numbers of nodes."""
+    numbers of nodes; ``origins`` uint64 [documents]: see `origins`."""
 
     documents: pa.Table
     lines: pa.Table
     matches: pa.Table
+    origins: Hashes
 
     def of(self, held: Bools) -> ChunkDocuments:
         """The rows of these entities alone; ``held`` bool [nodes]."""
@@ -344,7 +345,8 @@ class ChunkDocuments:
         def part(table: pa.Table) -> pa.Table:
             return table.filter(pa.array(held[table.column("entity").to_numpy()]))
 
-        return ChunkDocuments(part(self.documents), part(self.lines), part(self.matches))
+        origins = self.origins[held[self.documents.column("entity").to_numpy()]]
+        return ChunkDocuments(part(self.documents), part(self.lines), part(self.matches), origins)
 
     def save(self, folder: Path, numbering: Numbering) -> None:
         """Write the tables with numbers of their own, and what these stand for (see `portable`)."""
@@ -354,6 +356,7 @@ class ChunkDocuments:
             "matches": (self.matches, ["entity", "target"]),
         }
         save_tables(folder, numbering, tables)
+        np.save(folder / f"{ORIGINS}.npy", self.origins)
 
 
 def build_chunk(
@@ -379,9 +382,9 @@ def build_chunk(
         new[at[same]] = False
         kept.append(one.of(same))
     about = Described(setting, chosen[new], gather_facts(adjacency, chosen[new]))
-    written = _tables(about.entities, found[new], _drafts(about))
+    written = _tables(about.entities, _drafts(about))
     documents, lines = (_by_entity(parts) for parts in zip(written, *kept, strict=True))
-    return ChunkDocuments(documents, lines, _matches_table(setting, matches))
+    return ChunkDocuments(documents, lines, _matches_table(setting, matches), found)
 
 
 def _by_entity(parts: Sequence[pa.Table]) -> pa.Table:
@@ -420,7 +423,7 @@ def _drafts(about: Described) -> pl.DataFrame:
     return pl.concat(sections).sort("doc", maintain_order=True)
 
 
-def _tables(entities: Ints, origins: Hashes, lines: pl.DataFrame) -> tuple[pa.Table, pa.Table]:
+def _tables(entities: Ints, lines: pl.DataFrame) -> tuple[pa.Table, pa.Table]:
     """The documents and their lines, a text being its lines one below the other."""
     text = texts_of(lines)
     length = text.str.len_chars().cast(pl.Int32)
@@ -433,7 +436,7 @@ def _tables(entities: Ints, origins: Hashes, lines: pl.DataFrame) -> tuple[pa.Ta
     columns = placed.select("kind", "key", "label", "start", "end", "total", "targets").to_arrow()
     owner = pa.array(entities[lines["doc"].to_numpy()], pa.int32())
     written = pa.table([owner, *columns.columns], names=SCHEMAS["fr_lines"].names).cast(SCHEMAS["fr_lines"])
-    texts = [pa.array(entities, pa.int32()), documents["text"].to_arrow(), pa.array(origins)]
+    texts = [pa.array(entities, pa.int32()), documents["text"].to_arrow()]
     return pa.table(texts, names=SCHEMAS["fr_documents"].names).cast(SCHEMAS["fr_documents"]), written
 
 

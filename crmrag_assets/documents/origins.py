@@ -1,7 +1,7 @@
 """What each document is written from, as one number: where it stays, the document that was written before is taken over.
 
 A document is written from its entity, from what the entity's facts and relationships lead to, and from what holds of all the
-data: the method, and the ways that it tells. Whatever writing reads of a node goes into a number of the node, by content
+data: the method, the classes and properties. Whatever writing reads of a node goes into a number of the node, by content
 and never by the graph's numbering; the numbers of a document's entity, facts and matches are mixed and added up.
 
 Numbers have 64 bits, and polars hashes texts alike in one version of it: so that version is part of what holds of all.
@@ -24,6 +24,7 @@ from crmrag_assets.build.step import Hashes
 from crmrag_assets.documents.portable import NODES, Numbering, remapped
 from crmrag_assets.documents.setting import POINTED_AT, Setting
 from crmrag_assets.documents.ways import gather_facts
+from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.artifacts.manifest import open_array
 from crmrag_query.documents.documents import open_table
 from crmrag_query.graph.arrays import Ints, Longs
@@ -31,35 +32,27 @@ from crmrag_query.linking import mixed
 from crmrag_query.relationships.engine import walk
 
 Bools = npt.NDArray[np.bool_]
+ORIGINS = "origins"  # beside the tables of a chunk: one of each of its documents, uint64
 
 
 @dataclass(frozen=True)
 class Known:
-    """Documents of a chunk as they were written before, in the chunk's own numbers; ``nodes`` int32: the node of each of
-    these in the graph of now, -1 for one that is no more."""
+    """Documents that were written before, of one chunk: their entities int32 [d] in the graph of now, -1 for one that is no
+    more, and the origin of each; their tables in the chunk's own numbers, and the node of each of these."""
 
+    entities: Ints
+    origins: Hashes
     documents: pa.Table
     lines: pa.Table
     nodes: Ints
 
     @classmethod
     def open(cls, folder: Path, numbering: Numbering) -> Known:
-        """Map them; ReleaseError where a file is missing, broken or of another version."""
-        nodes = numbering.known(cast(Hashes, open_array(folder, NODES)))
+        """Map them; ReleaseError where a file is missing or broken."""
+        ids, origins = (cast(Hashes, open_array(folder, name)) for name in (NODES, ORIGINS))
+        nodes = numbering.known(ids)
         documents, lines = (open_table(folder, name) for name in ("fr_documents", "fr_lines"))
-        return cls(documents, lines, nodes)
-
-    @property
-    def entities(self) -> Ints:
-        """int32 [documents]: as ``nodes``."""
-        own: Ints = self.documents.column("entity").to_numpy()
-        return self.nodes[own]
-
-    @property
-    def origins(self) -> Hashes:
-        """uint64 [documents]."""
-        origins: Hashes = self.documents.column("origin").to_numpy()
-        return origins
+        return cls(nodes[documents.column("entity").to_numpy()], origins, documents, lines, nodes)
 
     def of(self, same: Bools) -> tuple[pa.Table, pa.Table]:
         """Documents and lines, in the graph's numbers, of those that read the ``same``, bool [d]."""
@@ -105,28 +98,19 @@ class Origins:
 
     @cached_property
     def _common(self) -> np.uint64:
-        """Of what holds of all documents: the method, and the ways that texts tell in this data."""
-        ways = [[path.steps for path in one.paths] for one in self.setting.telling.setting.ways.walked]
-        said = f"{self.method} {pl.__version__} {ways}"
+        """Of what holds of all documents: the method, classes and properties, and how often a property leads to the same."""
+        folder, often = self.setting.graph.folder, self.setting.pointed_at > POINTED_AT
+        tables = [sha256_file(folder / f"{name}.arrow") for name in ("classes", "properties")]
+        said = " ".join([self.method, pl.__version__, *tables, often.tobytes().hex()])
         return np.uint64(int.from_bytes(hashlib.sha256(said.encode()).digest()[:8], "big"))
 
     @cached_property
     def _keys(self) -> Hashes:
-        """By key of a fact, uint64 [2 * properties]: the property, how it reads, and whether it often leads to the same."""
-        setting, graph = self.setting, self.setting.graph
-        told = [
-            f"{graph.property_iri(n)}\n{graph.property_label(n, inverse)}\n{inverse}\n{setting.pointed_at[n] > POINTED_AT}"
-            for n in range(len(graph.property_codes))
-            for inverse in (False, True)
-        ]
-        return _of_texts(pl.Series(told, dtype=pl.String))
-
-    @cached_property
-    def _classes(self) -> Hashes:
-        """By class, uint64 [classes]: its IRI, and how it reads."""
+        """By key of a fact, uint64 [2 * properties]."""
         graph = self.setting.graph
-        told = [f"{graph.class_iri(n)}\n{graph.class_label(n)}" for n in range(len(graph.class_codes))]
-        return _of_texts(pl.Series(told, dtype=pl.String))
+        iris = [graph.property_iri(number) for number in range(len(graph.property_codes))]
+        own = _of_texts(pl.Series(iris, dtype=pl.String))
+        return np.stack([mixed(own), mixed(~own)], axis=1).ravel()
 
     @cached_property
     def _nodes(self) -> Hashes:
@@ -152,7 +136,7 @@ class Origins:
         for number in (*numbers, *shown):
             found = mixed(found + np.asarray(number).astype(np.uint64))
         ptr, classes = graph.type_rows
-        found += mixed(_sums(mixed(self._classes[classes]), ptr))
+        found += mixed(_sums(mixed(classes.astype(np.uint64)), ptr))
         rows, ptr = graph.label_rows
         found += mixed(_sums(_of_rows(rows, ("text", "lang", "kind"), ptr), ptr))
         between = np.flatnonzero(setting.of_kind("reified") | setting.identifying).astype(np.int32)

@@ -24,7 +24,7 @@ SHOWN_CHARACTERS = 300
 
 # What a document's text depends on.
 PARTS = (
-    "documents", "satellites", "names", "dates", "categories", "events", "weights", "relationships", "ontology",
+    "documents", "satellites", "names", "dates", "categories", "events", "relationships", "ontology",
 )  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def _known(context: BuildContext, chunk: str, setting: Setting) -> Known | None:
         return None
     try:
         return Known.open(context.folder(FR_DOCUMENTS.artifact, chunk), setting.numbering)
-    except ReleaseError:  # of a version before
+    except ReleaseError:  # of before they had origins
         return None
 
 

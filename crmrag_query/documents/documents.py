@@ -44,13 +44,7 @@ _LINE: Final = [
     ("targets", pa.list_(pa.int32())),  # all of them
 ]
 SCHEMAS: Final[dict[str, pa.Schema]] = {
-    "fr_documents": pa.schema(
-        [
-            ("entity", pa.int32()),
-            ("text", pa.large_utf8()),
-            ("origin", pa.uint64()),  # what it was written from: where that stays, so does the text
-        ]
-    ),
+    "fr_documents": pa.schema([("entity", pa.int32()), ("text", pa.large_utf8())]),
     "fr_lines": pa.schema(_LINE),
     "matches": pa.schema(
         [("entity", pa.int32()), ("relationship", pa.int16()), ("target", pa.int32()), ("path", pa.int16())]

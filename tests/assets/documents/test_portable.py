@@ -22,12 +22,7 @@ some = st.sets(st.sampled_from(IRIS), min_size=1)
 def write(iris: Sequence[str], nodes: Iterable[int], folder: Path) -> None:
     """A table that speaks of these nodes of a graph."""
     table = pa.table(
-        {
-            "entity": pa.array(nodes, pa.int32()),
-            "text": ["…"] * len(list(nodes)),
-            "origin": [7] * len(list(nodes)),
-        },
-        SCHEMAS["fr_documents"],
+        {"entity": pa.array(nodes, pa.int32()), "text": ["…"] * len(list(nodes))}, SCHEMAS["fr_documents"]
     )
     save_tables(folder, Numbering.of(pa.array(iris)), {"fr_documents": (table, ["entity"])})
 
