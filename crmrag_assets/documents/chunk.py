@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +11,6 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from crmrag_assets.build.step import Hashes
 from crmrag_assets.documents.drafts import (
     capital,
     clean,
@@ -32,9 +30,8 @@ from crmrag_assets.documents.identity import (
     satellite_drafts,
     type_drafts,
 )
-from crmrag_assets.documents.origins import ORIGINS, Known, Origins
 from crmrag_assets.documents.portable import Numbering, save_tables
-from crmrag_assets.documents.setting import POINTED_AT, Setting
+from crmrag_assets.documents.setting import Setting
 from crmrag_assets.documents.ways import Lines, gather_facts, informative, stating
 from crmrag_query.documents.documents import FR, INCOMING, NOTE, OUTGOING, SCHEMAS
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_EVENT, Bytes, Ints, Longs, ranges
@@ -48,6 +45,9 @@ NOTED_TARGETS = 3  # targets of a line that are shown with notes: all would fill
 ENDS = ("P01", "P02")  # from a PC class to the domain and the range of the property that it reifies
 RECORDED = Category.Place | Category.Concept | Category.Time
 """What others' records point at: that they do is told there."""
+POINTED_AT = (
+    1.5  # triples of a property that lead to one node, from where on these are told where they are stated
+)
 
 
 @dataclass(frozen=True)
@@ -332,12 +332,11 @@ def _with_role(setting: Setting, other: int, node: int) -> str:
 @dataclass(frozen=True, slots=True)
 class ChunkDocuments:
     """Tables of schemas fr_documents, fr_lines and matches, sorted by entity (lines: by entity and start), with the graph's
-    numbers of nodes; ``origins`` uint64 [documents]: see `origins`."""
+    numbers of nodes."""
 
     documents: pa.Table
     lines: pa.Table
     matches: pa.Table
-    origins: Hashes
 
     def of(self, held: Bools) -> ChunkDocuments:
         """The rows of these entities alone; ``held`` bool [nodes]."""
@@ -345,8 +344,7 @@ class ChunkDocuments:
         def part(table: pa.Table) -> pa.Table:
             return table.filter(pa.array(held[table.column("entity").to_numpy()]))
 
-        origins = self.origins[held[self.documents.column("entity").to_numpy()]]
-        return ChunkDocuments(part(self.documents), part(self.lines), part(self.matches), origins)
+        return ChunkDocuments(part(self.documents), part(self.lines), part(self.matches))
 
     def save(self, folder: Path, numbering: Numbering) -> None:
         """Write the tables with numbers of their own, and what these stand for (see `portable`)."""
@@ -356,43 +354,16 @@ class ChunkDocuments:
             "matches": (self.matches, ["entity", "target"]),
         }
         save_tables(folder, numbering, tables)
-        np.save(folder / f"{ORIGINS}.npy", self.origins)
 
 
-def build_chunk(
-    setting: Setting, entities: Ints, known: Sequence[Known] = (), origins: Origins | None = None
-) -> ChunkDocuments:
-    """Documents of those of ``entities`` that have one: every entity but absorbed satellites.
-
-    Of the ``known`` ones those are taken over of which the origin stays; ``origins``: of this setting.
-    """
+def build_chunk(setting: Setting, entities: Ints) -> ChunkDocuments:
+    """Documents of those of ``entities`` that have one: every entity but absorbed satellites."""
     chosen = np.unique(np.asarray(entities, np.int32))
     chosen = chosen[((setting.graph.flags[chosen] & FLAG_ENTITY) != 0) & ~setting.satellites.absorbed[chosen]]
     adjacency = setting.graph.adjacency
     matches = walk(adjacency, setting.ontology, setting.ways.walked, chosen, plan=setting.plan)
-    found = (origins or Origins(setting, "")).of(chosen)
-    place = np.full(
-        setting.graph.nodes + 1, -1, np.int32
-    )  # of each node among the chosen ones; -1 is the last one
-    place[chosen] = np.arange(len(chosen), dtype=np.int32)
-    new, kept = np.ones(len(chosen), bool), []
-    for one in known:
-        at = place[one.entities]
-        same = (at >= 0) & (found[at] == one.origins) if len(chosen) else at >= 0
-        new[at[same]] = False
-        kept.append(one.of(same))
-    about = Described(setting, chosen[new], gather_facts(adjacency, chosen[new]))
-    written = _tables(about.entities, _drafts(about))
-    documents, lines = (_by_entity(parts) for parts in zip(written, *kept, strict=True))
-    return ChunkDocuments(documents, lines, _matches_table(setting, matches), found)
-
-
-def _by_entity(parts: Sequence[pa.Table]) -> pa.Table:
-    """The rows of all parts by entity; those of an entity, which are of one part, stay in order."""
-    if len(parts) == 1:
-        return parts[0]
-    whole = pa.concat_tables(parts)
-    return whole.take(pa.array(np.argsort(whole.column("entity").to_numpy(), kind="stable")))
+    about = Described(setting, chosen, gather_facts(adjacency, chosen))
+    return ChunkDocuments(*_tables(chosen, _drafts(about)), _matches_table(setting, matches))
 
 
 def _drafts(about: Described) -> pl.DataFrame:

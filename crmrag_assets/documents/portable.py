@@ -55,17 +55,12 @@ class Numbering:
     def _ascending(self) -> Hashes:
         return self.ids[self._order]
 
-    def known(self, ids: Hashes) -> Ints:
-        """int32: the node of each id; -1 where the graph does not have it."""
-        if not len(self.ids):
-            return np.full(len(ids), -1, np.int32)
-        at = np.minimum(np.searchsorted(self._ascending, ids), len(self.ids) - 1)
-        return np.where(self._ascending[at] == ids, self._order[at], -1).astype(np.int32)
-
     def nodes(self, ids: Hashes) -> Ints | None:
         """int32: the node of each id; None where the graph does not have them all."""
-        found = self.known(ids)
-        return None if (found < 0).any() else found
+        at = np.minimum(np.searchsorted(self._ascending, ids), max(len(self.ids) - 1, 0))
+        if len(ids) and not (len(self.ids) and (self._ascending[at] == ids).all()):
+            return None
+        return self._order[at].astype(np.int32)
 
 
 def save_tables(

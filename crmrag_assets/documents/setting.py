@@ -46,9 +46,6 @@ PRESENCE = ("P12", "P12i")  # that a thing was present at an event, with no word
 TOLD_OF_EVENTS = int(Category.Actor | Category.Place | Category.Time)
 REFERRING = "P67"  # from a text to what it is about
 RDF_VALUE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#value"
-POINTED_AT = (
-    1.5  # triples of a property that lead to one node, from where on these are told where they are stated
-)
 PLAIN_KINDS = ("type", "appellation", "dimension", "time")  # of which no types are noted
 SPAN = ["outer_begin", "inner_begin", "inner_end", "outer_end", "text"]
 

@@ -10,14 +10,11 @@ import pyarrow.compute as pc
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, always, chunks_of, config_of, contents
 from crmrag_assets.documents.build import write_documents, write_markdown
 from crmrag_assets.documents.chunk import ChunkDocuments, build_chunk
-from crmrag_assets.documents.origins import Known, Origins
 from crmrag_assets.documents.setting import Setting
 from crmrag_assets.opened import catalogue_of, documents_of, graph_of, in_chunk, numbering_of
-from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import FLAG_ENTITY
-from crmrag_query.version import __version__
 
-_ORIGINS: dict[str, Origins] = {}
+_SETTINGS: dict[str, Setting] = {}
 SHOWN = 5
 SHOWN_CHARACTERS = 300
 
@@ -35,14 +32,10 @@ def _key(context: BuildContext) -> str:
 
 def setting_of(context: BuildContext) -> Setting:
     """What writing documents needs to know, worked out once for a graph and configuration."""
-    return _origins_of(context).setting
-
-
-def _origins_of(context: BuildContext) -> Origins:
-    """The setting, with what its documents are written from."""
     key = _key(context)
-    if key not in _ORIGINS:
-        setting = Setting(
+    if key not in _SETTINGS:
+        _SETTINGS.clear()
+        _SETTINGS[key] = Setting(
             graph_of(context),
             catalogue_of(context),
             context.vocabulary.ontology,
@@ -50,12 +43,7 @@ def _origins_of(context: BuildContext) -> Origins:
             context.config.languages,
             numbering_of(context),
         )
-        method = (
-            f"{FR_DOCUMENTS.writer} {__version__} {config_of(context, *PARTS)} {context.config.languages}"
-        )
-        _ORIGINS.clear()
-        _ORIGINS[key] = Origins(setting, method)
-    return _ORIGINS[key]
+    return _SETTINGS[key]
 
 
 def chunk_inputs(context: BuildContext, chunk: str | None) -> Inputs:
@@ -84,30 +72,17 @@ def _built(context: BuildContext, chunk: str) -> ChunkDocuments:
         for key in turn[turn.index(chunk) :]:
             held[key] = np.zeros(setting.graph.nodes, bool)
             held[key][in_chunk(context, entities, key)] = True
-        chosen = np.flatnonzero(np.logical_or.reduce([*held.values()])).astype(np.int32)
-        known = [one for key in held if (one := _known(context, key, setting)) is not None]
-        built = build_chunk(setting, chosen, known, _origins_of(context))
+        built = build_chunk(setting, np.flatnonzero(np.logical_or.reduce([*held.values()])).astype(np.int32))
         _BUILT.clear()
         _BUILT.update({(own[0], key): built.of(mask) for key, mask in held.items()})
     return _BUILT.pop(own)
 
 
-def _known(context: BuildContext, chunk: str, setting: Setting) -> Known | None:
-    """The documents of a chunk as they were written before; None where they are not there as they were written."""
-    record = context.store.record(FR_DOCUMENTS.artifact, chunk)
-    if record is None or not context.store.is_current(FR_DOCUMENTS.artifact, record.version, chunk):
-        return None
-    try:
-        return Known.open(context.folder(FR_DOCUMENTS.artifact, chunk), setting.numbering)
-    except ReleaseError:  # of before they had origins
-        return None
-
-
 def write_chunk(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """One document an entity: header, types, literals, satellites, Fundamental Relationships, direct predicates.
 
-    Paths of any length are walked over the whole graph, whatever the chunk. A document that would read as it did is taken
-    over from what was written before. Read by `documents`, and by `aggregation_index`, which counts the matches.
+    Paths of any length are walked over the whole graph, whatever the chunk. Read by `documents`, and by
+    `aggregation_index`, which counts the matches.
     """
     built = _built(context, chunk or "")
     built.save(folder, setting_of(context).numbering)
@@ -164,7 +139,7 @@ def write_files(context: BuildContext, folder: Path, chunk: str | None) -> Stats
 
 
 FR_DOCUMENTS = Step(
-    "fr_documents", 5, write_chunk, needs=("graph",), parts=PARTS, inputs=chunk_inputs, chunked=True, apart=always,
+    "fr_documents", 4, write_chunk, needs=("graph",), parts=PARTS, inputs=chunk_inputs, chunked=True, apart=always,
     together=chunks_together,
 )  # fmt: skip
 DOCUMENTS = Step(

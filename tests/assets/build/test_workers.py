@@ -10,7 +10,6 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -82,9 +81,9 @@ def test_chunks_made_together_are_the_same_bytes_also_after_a_stop(
     alone, chunks, made = written(context, "fr_documents"), chunks_of(context), list[int]()
     inner = documents.build_chunk
 
-    def counted(setting: Setting, entities: Ints, *more: Any) -> ChunkDocuments:
+    def counted(setting: Setting, entities: Ints) -> ChunkDocuments:
         made.append(len(entities))
-        return inner(setting, entities, *more)
+        return inner(setting, entities)
 
     monkeypatch.setattr(documents, "build_chunk", counted)
     forget(context, "fr_documents")
@@ -149,7 +148,6 @@ def test_processes_are_kept_until_one_is_killed_and_end_with_the_block(project: 
 WAITING = """
 import sys, time
 from pathlib import Path
-from typing import Any
 from crmrag_assets.build.context import open_context
 from crmrag_assets.steps.registry import side_by_side
 from tests.assets.build.test_workers import parallel, wait
