@@ -21,7 +21,7 @@ SHOWN_CHARACTERS = 300
 
 # What a document's text depends on.
 PARTS = (
-    "documents", "satellites", "names", "dates", "categories", "events", "relationships", "ontology",
+    "documents", "satellites", "names", "dates", "categories", "events", "weights", "relationships", "ontology",
 )  # fmt: skip
 
 
