@@ -9,7 +9,6 @@ by another. All are given the context with each piece of work.
 from __future__ import annotations
 
 import os
-import pickle
 import platform
 import re
 import threading
@@ -19,8 +18,8 @@ from concurrent.futures import Executor, Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
@@ -62,16 +61,18 @@ def side_by_side(
 
 @dataclass(frozen=True)
 class Processes:
-    """Processes that work on a data set; ``context``: its context as bytes, of which each process makes one of its own."""
+    """Processes that work on a data set; ``context``: what each piece of work is given, of which a process keeps the one that
+    came first; ``key``: of these processes' use alone."""
 
     pool: Executor
     name: str
-    context: bytes
+    context: BuildContext
+    key: str = field(default_factory=lambda: uuid4().hex)
     begun: list[Future[Any]] = field(default_factory=list)
 
     def submit(self, work: Callable[[BuildContext, Item], Result], item: Item) -> Future[Result]:
         """Have ``work``, a function of a module, done for an item by the next free process."""
-        future = self.pool.submit(_do, __version__, self.context, work, item)
+        future = self.pool.submit(_do, __version__, self.key, self.context, work, item)
         self.begun.append(future)
         return future
 
@@ -99,7 +100,7 @@ class Processes:
 def processes(context: BuildContext, count: int) -> Iterator[Processes]:
     """So many processes within the block, or those of the cluster. All that was begun is waited for at the end of the block,
     and ended at once where that stops before its end."""
-    given = pickle.dumps(replace(context, progress=SilentProgress(), threads=1))
+    given = replace(context, progress=SilentProgress(), threads=1)
     if context.operations.dask:
         with _cluster(context.operations.dask) as executor:
             yield Processes(executor, context.name, given)
@@ -116,12 +117,10 @@ def processes(context: BuildContext, count: int) -> Iterator[Processes]:
         wait(working.begun)
 
 
-IDLE_SECONDS = (
-    300  # after which a process without work ends and gives its memory back; a layer without any is shorter
-)
-_KEPT: ContextVar[dict[int, ProcessPoolExecutor]] = ContextVar(
-    "crmrag_kept_processes"
-)  # by how many they are
+# After these a process without work ends and gives its memory back; a layer without any is shorter.
+IDLE_SECONDS = 300
+# By how many they are.
+_KEPT: ContextVar[dict[int, ProcessPoolExecutor]] = ContextVar("crmrag_kept_processes")
 
 
 @contextmanager
@@ -199,7 +198,9 @@ def _cluster(address: str) -> Iterator[Executor]:
         client.close()
 
 
-def _do(version: str, given: bytes, work: Callable[[BuildContext, Item], Result], item: Item) -> Result:
+def _do(
+    version: str, key: str, given: BuildContext, work: Callable[[BuildContext, Item], Result], item: Item
+) -> Result:
     """Work in this process, on another machine perhaps. BuildError where that has another version of crmrag, or not the data
     folder."""
     if version != __version__:
@@ -207,8 +208,8 @@ def _do(version: str, given: bytes, work: Callable[[BuildContext, Item], Result]
             f"A worker of the Dask cluster has crmrag {__version__}, and this build is by {version}.",
             "Install the same version on all, and start the workers again.",
         )
-    context = _opened(given)
-    if not context.store.root.is_dir():
+    context = _opened(key, given)
+    if context.operations.dask and not context.store.root.is_dir():
         raise BuildError(
             f"A worker of the Dask cluster, on {platform.node()}, has no folder {context.store.root}.",
             "Workers share the data folder: mount it there at the same place.",
@@ -216,9 +217,11 @@ def _do(version: str, given: bytes, work: Callable[[BuildContext, Item], Result]
     return work(context, item)
 
 
-@lru_cache(maxsize=1)
-def _opened(given: bytes) -> BuildContext:
-    """The context that was given, the same for all work of a layer."""
-    context = pickle.loads(given)  # noqa: S301 - of the build that gives the work
-    assert isinstance(context, BuildContext)
-    return context
+_OPENED: dict[str, BuildContext] = {}
+
+
+def _opened(key: str, given: BuildContext) -> BuildContext:
+    """The context that all work of a layer uses in this process, with what it has worked out: the first that was given."""
+    if key not in _OPENED:
+        _OPENED.clear()
+    return _OPENED.setdefault(key, given)

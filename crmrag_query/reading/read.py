@@ -99,7 +99,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     denies = best.plan.compute.kind == "ask" and not best.size
     ways = [*ways_of(best.plan)]
     walked = any(
-        len(path) > 1 or one.then is not None for one in ways if not _measures(one) for path in one.paths
+        len(path) > 1 or one.then is not None for one in ways if not _is_dimension(one) for path in one.paths
     )
     close = [one for one in rivals if _is_close(one, best, FOUND if walked else MARGIN if denies else CLOSE)]
     others = tuple({one.result: one.plan for one in reversed(rivals) if one.size}.values())[::-1][:CHOICES]
@@ -247,13 +247,13 @@ def _unlikely(plan: Plan, doubt: frozenset[str], in_roles: Collection[Way]) -> f
     unkind = bool(target.categories) and not (target.types or target.classes)
     loose = sum(one.startswith(BARE) for one in doubt)
     ways = [*ways_of(plan)]
-    said = {id(one) for way in ways if way in in_roles or _measures(way) for one in (way, way.then)}
+    said = {id(one) for way in ways if way in in_roles or _is_dimension(way) for one in (way, way.then)}
     walks = [path for way in ways if id(way) not in said for path in way.paths]
     steps = sum(not step.endswith("*") for path in walks for step in path)
     return WALKED * len(walks) + FARTHER * (steps - len(walks)) + UNKIND * unkind + LOOSE * loose
 
 
-def _measures(way: Way) -> bool:
+def _is_dimension(way: Way) -> bool:
     """Whether a way leads to a number by what a dimension is called, which says it as a relation would."""
     return way.then is not None and way.then.relations == ("dimension_value",)
 
