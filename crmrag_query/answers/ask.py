@@ -39,6 +39,7 @@ from crmrag_query.answers.extractive import (
     lost_words,
     nothing_of,
     refusal,
+    speaks,
 )
 from crmrag_query.answers.facts import NAMED, Facts, any_known, nowhere, portrait, recorded, told_facts
 from crmrag_query.answers.generated import Written, fitted, messages_for, most_documents, stream_answer
@@ -93,7 +94,6 @@ from crmrag_query.entities.named import category_name, type_nodes
 from crmrag_query.errors import MissingExtraError, ModelError, QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
-from crmrag_query.language import LANGUAGES
 from crmrag_query.linking import NameIndex, meant
 from crmrag_query.llm.model import CannedModel, Metered, Model
 from crmrag_query.notes import Note
@@ -829,8 +829,7 @@ class Turn:
         if found.text:
             text = " ".join(filter(None, (found.text, found.lacking, words.unknown.replace("{first}", said))))
             return self._checked(text, cited, refused=False)
-        # where no verbs are known, none is missing in the data
-        if asked.telling or language not in LANGUAGES:
+        if asked.telling or not speaks(release, language):
             text = portrait(release, asked.nodes, language, cited)
             text = f"{text} {words.unknown.replace('{first}', said)}"
             return self._checked(text, cited, refused=False)

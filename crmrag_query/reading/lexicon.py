@@ -8,7 +8,7 @@ for classes, properties and relations (`config/words`), which no data set has a 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
@@ -377,6 +377,12 @@ class Lexicon:
                 self.world, language(code), lambda id: bool(self.schema.table.ends(self.world, id)[0])
             )
         return self._kinds[code]
+
+    def speaks(self, code: str, declared: Container[str]) -> bool:
+        """Whether the data name kinds in a language, so that a noun of it which they lack tells something; by the languages
+        that are ``declared`` where names have no tag, or there are none."""
+        main = self.world.kept(types_of).main
+        return code in main or ((not main or "" in main) and code in declared)
 
     def step_stems(self, step: str, code: str) -> Stems:
         """By which a step of a path is asked for."""

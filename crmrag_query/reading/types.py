@@ -33,13 +33,15 @@ def local_words(iri: str) -> str:
 @dataclass(frozen=True)
 class Types:
     """The types of a data set (what P2 leads to, and the broader ones): their nodes by folded name, with and without what
-    qualifies it, and by the last part of their IRI; ``languages``: of such a name, without what qualifies it, its own.
+    qualifies it, and by the last part of their IRI; ``languages``: of such a name, without what qualifies it, its own, and
+    ``main``, those of at least half as many names as the commonest, "" for no tag.
 
     ``categories`` uint8 [n]: those of the entities that have a type or a narrower one, and ``ANY`` where there are some.
     """
 
     by_text: Mapping[str, frozenset[int]]
     languages: Mapping[str, str]
+    main: frozenset[str]
     by_id: Mapping[str, int]
     categories: Bytes
 
@@ -62,9 +64,11 @@ def types_of(world: World) -> Types:
             languages.setdefault(bare, lang[:2])
             for variant in (fold(text), bare):
                 by_text.setdefault(variant, set()).add(node)
+    spoken = Counter(languages.values())
     return Types(
         {text: frozenset(found) for text, found in by_text.items()},
         languages,
+        frozenset(code for code, count in spoken.items() if 2 * count >= max(spoken.values())),
         {iri.rsplit("/", 1)[-1]: node for node, iri in zip(nodes.tolist(), iris, strict=True)},
         world.kept(_categories),
     )
