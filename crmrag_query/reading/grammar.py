@@ -1874,9 +1874,12 @@ class Grammar:
             elif one.tie.stated and (item := state.places[one.child]) is not None:
                 yield Related(way=one.tie.way, to=Anchor(plan=self._holding(item)), negated=one.negated)
             elif one.period is not None:
+                edge = EDGES.get(one.tie.relation) or (
+                    "span" if one.lasting else self.ties.edge(one.tie.way, state.nodes[node])
+                )
                 yield Dated(
                     way=one.tie.way, begin=one.period.begin, end=one.period.end, negated=one.negated,
-                    edge=EDGES.get(one.tie.relation, "span"), certain=not one.lasting,
+                    edge=edge, certain=not one.lasting,
                 )  # fmt: skip
             elif one.others:  # "by someone other than X"
                 but = Plan(where=(Among(iris=state.nodes[one.child].iris, negated=True),))
