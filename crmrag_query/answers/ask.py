@@ -730,8 +730,8 @@ class Turn:
         if (told := self._of_found(cited)) is not None:
             return told
         lost = lost_words(release, parsed, prepared.analysis, prepared.ranked)
-        # What is left of "how many people did it save?" without its verb is another number.
-        if lost and parsed.plan is not None and parsed.plan.compute.kind == "count":
+        # What is left of "how many people did it save?" without its verb is another number, and no line ranks anything.
+        if lost and parsed.plan is not None and parsed.plan.compute.kind in ("count", "rank", "group"):
             text = release.method.sets.words(language).unknown.replace("{first}", quoted(lost, language))
             return self._checked(text, cited, refused=not self._offers)
         extracted = self._extracted(cited)
@@ -746,9 +746,8 @@ class Turn:
         elif lost and isinstance(exact, Exact) and not extracted.refused:
             said = quoted(lost, language)
             text += "\n" + release.method.sets.words(language).unknown.replace("{first}", said)
-        return self._checked(
-            text, cited, extracted.refused and not (self._offers or perhaps), extracted.notes
-        )
+        answers = self._offers or (bool(perhaps) and self._finds)
+        return self._checked(text, cited, extracted.refused and not answers, extracted.notes)
 
     @property
     def _finds(self) -> bool:
@@ -769,13 +768,20 @@ class Turn:
         return self._finds and isinstance(self.exact, Exact) and self.exact.parsed.likely
 
     def _likeliest(self, cited: SourceList) -> str:
-        """The set of a likely reading, told as what may be meant; "" where there is none, and where what is cited has all of
-        it. A yes that is not sure is none."""
+        """The set of a likely reading, told as what may be meant, also that it is empty; "" where there is none, and where
+        all of it is cited. A yes that is not sure is none."""
         exact = self.exact
-        if not isinstance(exact, Exact) or not self._is_likely or exact.set.kind == "ask":
+        if not isinstance(exact, Exact) or exact.set.kind == "ask" or not exact.plan.where:
+            return ""
+        empty = exact.parsed.likely and not exact.set.size
+        if not (self._is_likely or empty):
             return ""
         nodes = (self.release[Graph].node(one.iri) for one in exact.set.members)
-        if exact.set.kind == "list" and all(node is not None and cited.has(node) for node in nodes):
+        if (
+            exact.set.kind == "list"
+            and not empty
+            and all(node is not None and cited.has(node) for node in nodes)
+        ):
             return ""
         words = self.release.method.sets.words(exact.set.language)
         return words.perhaps.replace("{what}", told_set(self.release, exact, cited))

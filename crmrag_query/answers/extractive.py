@@ -231,7 +231,11 @@ def _is_silent(release: Release, reading: Reading, ranked: Sequence[Evidence]) -
     if reading.form is not Form.SPECIFIC or reading.expects or not reading.cueing:
         return False
     about = [one for one in ranked if one.mention >= ANCHORED]
-    return bool(about) and speaks(release, reading.language) and not any(one.cued for one in (*about, *ranked[:NEAR]))
+    return (
+        bool(about)
+        and speaks(release, reading.language)
+        and not any(one.cued for one in (*about, *ranked[:NEAR]))
+    )
 
 
 def extract_answer(
@@ -272,9 +276,13 @@ def extract_answer(
         return words.none
     told = (node for one in candidates for node in release[Documents].told_in(one.document))
     nodes = [node for node in told if node not in excluded]
-    if (typed := types.of(nodes)) is not None:
+    heads = {reading.words[at] for at in reading.heads}
+    said = [word for word in reading.content if word not in reading.cueing and word not in heads]
+    holding = {one.line.entity for one in ranked if holds_all(one, said)}  # objects from *Egypt*
+    if (typed := types.of([node for node in nodes if not said or node in holding])) is not None:
         return _found_set(release, reading, typed, cited)
-    return _lines(release, reading, ranked, cited)
+    ranked = [one for one in ranked if not said or any(holds_all(one, [word]) for word in said)]
+    return _lines(release, reading, ranked, cited) if ranked else words.none
 
 
 def _says_more(release: Release, stated: StatedSet, tied: TiedSet, types: AskedTypes) -> bool:

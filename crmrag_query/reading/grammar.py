@@ -61,6 +61,7 @@ from crmrag_query.reading.lexicon import (
     NARROWER,
     PREPOSITIONS,
     VAGUE,
+    WHEREABOUTS,
     KindWords,
     RelationWords,
     category_nodes,
@@ -742,7 +743,8 @@ class Grammar:
             )
         unsure = self._unsure_name(item, meaning)
         if not meaning.named and meaning.cost >= VAGUE:
-            unsure |= {f"vague: {item.text}"}
+            of_data = meaning.target is not None and (meaning.target.types or meaning.target.classes)
+            unsure |= {f"vague: {item.text}" if of_data else f"left open: {item.text}"}
         if (
             item.sort == "name"
             and meaning.category == int(Category.Place)
@@ -958,6 +960,8 @@ class Grammar:
         misplaced = w.far_parent * 3 if not before and self._modifies_next(item) else 0.0
         is_type, scored = self._is_type(item), []
         for tie in self.ties.between(near, far, self.own.code, self.said, self.form.asks):
+            if "place" in leads and tie.last in WHEREABOUTS:
+                continue
             says = self._said_by(tie)
             if headless and self.head_words:  # a noun before all else says what the near end is
                 says |= frozenset(at for at in self.head_words if self.stems[at] in tie.starts)
@@ -1115,8 +1119,8 @@ class Grammar:
         return both > 0 and (both < len(near.nodes) or near.named)
 
     def _vague(self, place: Item | None) -> frozenset[str]:
-        """The doubt of a noun that a name makes good: "the restorer Bell"."""
-        return frozenset({f"vague: {place.text}"} if place is not None else ())
+        """The doubts of a noun that a name makes good: "the restorer Bell"."""
+        return frozenset({f"vague: {place.text}", f"left open: {place.text}"} if place is not None else ())
 
     def _is_said_to_be(self, state: State, parent: int, item: Item) -> bool:
         """Whether a name stands right behind a noun that says what it is, or in its genitive."""

@@ -614,11 +614,13 @@ def _numbered(
             if words[at] in tokenize(one.name)
         ]
         alike = kinds.alike(noun.text)
-        so_called = [one for one in named if not alike.isdisjoint(tokenize(one.name))]
-        found = np.array(sorted({one.entity for one in so_called or named}), np.int32)
+        found = np.array(sorted({one.entity for one in named}), np.int32)
+        so_called = {one.entity for one in named if not alike.isdisjoint(tokenize(one.name))}
         meanings = []
         for kind in noun.meanings[:3]:
             nodes = shared(found, kind.nodes)
+            by_name = np.isin(nodes, list(so_called))
+            nodes = nodes[by_name] if by_name.any() else nodes
             if 0 < len(nodes) <= MOST_NUMBERED:
                 iris = tuple(release[Graph].iri(int(node)) for node in nodes)
                 meanings.append(Meaning(nodes, iris=iris, cost=kind.cost, category=kind.category))

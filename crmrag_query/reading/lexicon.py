@@ -294,6 +294,8 @@ PREPOSITIONS: Mapping[str, frozenset[str]] = {
     )
     for code in codes.split()
 }
+WHEREABOUTS = frozenset(["P7i", "P8i", "P26i", "P27i", "P53i", "P54i", "P55i", "P74i", "P89i"])
+"""Steps from a thing to where it is: what stands behind "in" is no thing of which this is asked."""
 
 
 def ends_of(relation: Relation, world: World, inverse: bool) -> tuple[str, str]:
