@@ -730,10 +730,14 @@ class Turn:
         if (told := self._of_found(cited)) is not None:
             return told
         lost = lost_words(release, parsed, prepared.analysis, prepared.ranked)
-        # What is left of "how many people did it save?" without its verb is another number, and no line ranks anything.
-        if lost and parsed.plan is not None and parsed.plan.compute.kind in ("count", "rank", "group"):
-            text = release.method.sets.words(language).unknown.replace("{first}", quoted(lost, language))
-            return self._checked(text, cited, refused=not self._offers)
+        # No line counts or ranks anything, and what is left of "how many people did it save?" is another number.
+        kind = parsed.plan.compute.kind if parsed.plan is not None else ""
+        unknown = release.method.sets.words(language).unknown.replace("{first}", quoted(lost, language))
+        if kind in ("rank", "group") and self._finds and parsed.firm and not parsed.guessed:
+            text = f"{self._perhaps(cited)} {unknown if lost else ''}".rstrip()
+            return self._checked(text, cited, refused=False)
+        if lost and kind in ("count", "rank", "group"):
+            return self._checked(unknown, cited, refused=not self._offers)
         extracted = self._extracted(cited)
         unnamed = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
         if extracted.refused and unnamed and not cited_numbers(extracted.text):
@@ -744,8 +748,7 @@ class Turn:
             text = perhaps if bare else f"{text}\n{perhaps}"
         # said of the set that stands beside it as well
         elif lost and isinstance(exact, Exact) and not extracted.refused:
-            said = quoted(lost, language)
-            text += "\n" + release.method.sets.words(language).unknown.replace("{first}", said)
+            text += f"\n{unknown}"
         answers = self._offers or (bool(perhaps) and self._finds)
         return self._checked(text, cited, extracted.refused and not answers, extracted.notes)
 
@@ -755,7 +758,7 @@ class Turn:
         exact = self.exact
         if not isinstance(exact, Exact) or not exact.set.size:
             return False
-        return bool(exact.plan.where or exact.plan.target.types)
+        return bool(exact.plan.where or exact.plan.target.types or exact.plan.compute.kind in ("rank", "group"))
 
     @property
     def _offers(self) -> bool:
@@ -771,9 +774,9 @@ class Turn:
         """The set of a likely reading, told as what may be meant, also that it is empty; "" where there is none, and where
         all of it is cited. A yes that is not sure is none."""
         exact = self.exact
-        if not isinstance(exact, Exact) or exact.set.kind == "ask" or not exact.plan.where:
+        if not isinstance(exact, Exact) or exact.set.kind == "ask":
             return ""
-        empty = exact.parsed.likely and not exact.set.size
+        empty = exact.parsed.likely and not exact.set.size and bool(exact.plan.where)
         if not (self._is_likely or empty):
             return ""
         nodes = (self.release[Graph].node(one.iri) for one in exact.set.members)
@@ -783,8 +786,14 @@ class Turn:
             and all(node is not None and cited.has(node) for node in nodes)
         ):
             return ""
-        words = self.release.method.sets.words(exact.set.language)
-        return words.perhaps.replace("{what}", told_set(self.release, exact, cited))
+        return self._perhaps(cited)
+
+    def _perhaps(self, cited: SourceList) -> str:
+        """The set of the best reading as what may be meant; "" without one."""
+        if not isinstance(self.exact, Exact):
+            return ""
+        words = self.release.method.sets.words(self.exact.set.language)
+        return words.perhaps.replace("{what}", told_set(self.release, self.exact, cited))
 
     def _of_lines(self, cited: SourceList) -> Written:
         """What the lines say that were found, and nothing else."""

@@ -61,7 +61,7 @@ class Parsed:
     points of the best; ``certain``: every content word is said by it, and all readings within the margin give the same;
     ``unknown``: words that it does not say; ``unnamed``: names that nothing in the data has; ``absent``: relations (ids)
     that words ask for and that nothing states of what is named; ``named``: the names that it ties; ``guessed``: no word says
-    by what it ties them, or to what; ``likely``: it says every word and is more likely meant than not; ``sort``: the order
+    by what it ties them, or to what; ``firm``: its doubts are such that it is more likely meant than not; ``sort``: the order
     that was asked for; ``empty``: the plan gives nothing.
     """
 
@@ -73,12 +73,17 @@ class Parsed:
     absent: tuple[str, ...] = ()
     named: frozenset[str] = frozenset()
     guessed: bool = False
-    likely: bool = False
+    firm: bool = False
     notes: tuple[str, ...] = ()
     others: tuple[Plan, ...] = ()
     sort: Literal["", "label", "date"] = ""
     language: str = "en"
     empty: bool = False
+
+    @property
+    def likely(self) -> bool:
+        """Whether it says every word and is more likely meant than not."""
+        return self.firm and not self.unknown
 
     @property
     def runner_up(self) -> Plan | None:
@@ -117,7 +122,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         absent=_absent(release, analysis, best),
         named=best.named,
         guessed=any(one.startswith(GUESSED) for one in best.doubt),
-        likely=not best.uncovered and all(one.startswith(LIKELY) for one in best.doubt),
+        firm=all(one.startswith(LIKELY) for one in best.doubt),
         others=others,
         sort=cast(Literal["", "label", "date"], best.sort),
         language=analysis.reading.language,
