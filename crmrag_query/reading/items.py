@@ -116,12 +116,12 @@ def items_of(
         for one in _nouns(release[World], lexicon, words, stems, own, heard)
         if not any(first <= one.first and one.last <= last for first, last in phrases)
     ]
+    nouns = _kinds_of(lexicon.kinds(own.code), nouns, words, own)
     found = [_beside_noun(one, nouns) for one in found]
     return [
         *found,
         *nouns,
         *_numbered(release, lexicon.kinds(own.code), nouns, words),
-        *_kinds_of(lexicon.kinds(own.code), nouns, words, own),
         *_called(release[Graph], found, nouns),
     ]
 
@@ -585,22 +585,27 @@ def _called(graph: Graph, items: Sequence[Item], nouns: Sequence[Item]) -> Itera
                 )
 
 
-def _kinds_of(kinds: KindWords, nouns: Sequence[Item], words: Sequence[str], own: Language) -> Iterator[Item]:
-    """Nouns with what asks for their kinds before them: "each *kind of escapement*" is one of the concepts below."""
+def _kinds_of(kinds: KindWords, nouns: Sequence[Item], words: Sequence[str], own: Language) -> list[Item]:
+    """The nouns, with those that ask for the kinds of another as one with it: "each *kind of escapement*" is one of the
+    concepts below."""
     types = {one.target for one in kinds.general("type")}
+    whole = list[Item]()
     for kind in nouns:
         for noun in nouns if any(one.target in types for one in kind.meanings) else ():
             gap = words[kind.last : noun.first]
-            below = tuple(
-                replace(one, cost=0.0)
-                for one in noun.meanings
-                if one.only is not None and one.only.way.paths[:1] == (NARROWER,)
+            below = (
+                one for one in noun.meanings if one.only is not None and one.only.way.paths[:1] == (NARROWER,)
             )
-            if gap and below and all("of" in own.preposition_roles(word) for word in gap):
-                score = kind.score + noun.score + 0.3
-                yield replace(
-                    noun, first=kind.first, score=score, text=f"{kind.text} {noun.text}", meanings=below
+            meanings = tuple(replace(one, cost=0.0) for one in below)
+            if gap and meanings and all("of" in own.preposition_roles(word) for word in gap):
+                text = f"{kind.text} {noun.text}"
+                whole.append(
+                    replace(
+                        noun, first=kind.first, score=kind.score + noun.score, text=text, meanings=meanings
+                    )
                 )
+    inside = {at for one in whole for at in range(one.first, one.last)}
+    return [*(one for one in nouns if one.first not in inside), *whole]
 
 
 def _is_verb(words: Sequence[str], stems: Sequence[str], at: int, own: Language) -> bool:
