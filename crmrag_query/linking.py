@@ -830,6 +830,14 @@ def _measured(
 ) -> Runs:
     """The runs that hold a content word; ``run`` [hits] ascending from 0; ``stop``, ``quote``, ``idle_quote`` [terms];
     ``lent`` [hits]: shares of the words' weights that count."""
+    order = np.lexsort((-hits.likeness, hits.word, run))
+    best = _first_of(run[order], hits.word[order])
+    likest = np.maximum.accumulate(np.where(best, np.arange(len(order)), 0))
+    kept = np.ones(
+        len(order), bool
+    )  # "how *tall* is the town *hall*" has no slip: that word of the name stands there
+    kept[order] = hits.likeness[order] == hits.likeness[order][likest]
+    hits, run, lent = hits.take(kept), run[kept], lent[kept]
     speaking = np.flatnonzero(np.bincount(run, ~stop[hits.term]))  # runs
     kept = np.isin(run, speaking)
     hits, run, lent = hits.take(kept), np.searchsorted(speaking, run[kept]), lent[kept]

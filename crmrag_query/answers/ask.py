@@ -63,6 +63,7 @@ from crmrag_query.answers.subject import (
     REASONS,
     AskedFacts,
     compared,
+    concept_of,
     facts_of,
     greeting,
     named_alone,
@@ -698,8 +699,8 @@ class Turn:
         if subject == "compared":
             texts = (portrait(release, [one], language, cited) for one in compared(release, understood))
             return self._checked("\n".join(f"- {text}" for text in texts), cited, refused=False)
-        # A list is told whole, as the set that it is.
-        listed = isinstance(exact, Exact) and exact.certain and exact.set.size > NAMED
+        # A list is told whole, as the set that it is, but not measures, of which a set names but the nodes.
+        listed = isinstance(exact, Exact) and exact.certain and exact.set.size > NAMED and not self._measures
         if (asked := self.facts) is not None and not asked.unknown and not listed:
             found = told_facts(release, asked.nodes, asked.asked, language, cited)
             text = " ".join(filter(None, (found.text, found.lacking)))
@@ -709,15 +710,19 @@ class Turn:
             one_asked = prepared.analysis.form is Form.SPECIFIC
             # else a reading knows of it by another way
             if one_asked and not found_as_set and not self._leads_on:
-                text = f"{text}\n{recorded(release, asked.nodes, language, cited)}"
+                text = f"{text}\n{recorded(release, asked.nodes, language, cited, self._expects)}"
                 return self._checked(text, cited, refused=True)
         if subject == "itself":
             where = bool(understood.own.reading.expects & int(Category.Place))
             nodes = named_alone(release, understood)
             if where and (unknown := nowhere(release, nodes, language)):
-                text = f"{unknown}\n{recorded(release, nodes, language, cited)}"
+                text = f"{unknown}\n{recorded(release, nodes, language, cited, self._expects)}"
                 return self._checked(text, cited, refused=True)
             text = portrait(release, nodes, language, cited, "where" if where else "all")
+            return self._checked(text, cited, refused=False)
+        if (concept := concept_of(release, understood)) is not None:
+            found = told_facts(release, concept.nodes, concept.asked, language, cited)
+            text = found.text or portrait(release, concept.nodes, language, cited)
             return self._checked(text, cited, refused=False)
         if isinstance(exact, Exact) and exact.certain:
             return self._checked(told_set(release, exact, cited), cited, self._nothing_more())
@@ -753,12 +758,28 @@ class Turn:
         return self._checked(text, cited, extracted.refused and not answers, extracted.notes)
 
     @property
+    def _measures(self) -> bool:
+        """Whether nothing but values are asked for, measures or texts."""
+        relations, asked = self.release.method.relations, self.facts.asked if self.facts else ()
+        return all(relations[one.relations[0]].literals.value if one.relations else False for one in asked)
+
+    @property
+    def _expects(self) -> int:
+        """The categories that the question words ask for, in all of its parts."""
+        found = self.prepared.understood.own.reading.expects
+        for one in self.facts.asked if self.facts else ():
+            found |= one.expects
+        return found
+
+    @property
     def _finds(self) -> bool:
         """Whether a reading has a set, though it is not sure, so that the data may well tell; not that of all there is."""
         exact = self.exact
         if not isinstance(exact, Exact) or not exact.set.size:
             return False
-        return bool(exact.plan.where or exact.plan.target.types or exact.plan.compute.kind in ("rank", "group"))
+        return bool(
+            exact.plan.where or exact.plan.target.types or exact.plan.compute.kind in ("rank", "group")
+        )
 
     @property
     def _offers(self) -> bool:
@@ -843,7 +864,8 @@ class Turn:
         said = quoted(asked.unknown, language)
         if found.text:
             text = " ".join(filter(None, (found.text, found.lacking, words.unknown.replace("{first}", said))))
-            return self._checked(text, cited, refused=False)
+            more = recorded(release, asked.nodes, language, cited, self._expects, found.text)
+            return self._checked(f"{text}\n{more}".rstrip(), cited, refused=False)
         if asked.telling or not speaks(release, language):
             text = portrait(release, asked.nodes, language, cited)
             text = f"{text} {words.unknown.replace('{first}', said)}"
@@ -851,7 +873,7 @@ class Turn:
         if self._is_likely or any(holds_all(line, asked.unknown) for line in self.prepared.ranked[:NEAR]):
             return None
         refusal = words.not_told.replace("{words}", said)
-        text = f"{refusal}\n{recorded(release, asked.nodes, language, cited)}"
+        text = f"{refusal}\n{recorded(release, asked.nodes, language, cited, self._expects)}"
         return self._checked(text, cited, refused=True)
 
     def _of_each(self, cited: SourceList) -> Written | None:

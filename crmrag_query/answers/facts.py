@@ -33,6 +33,7 @@ from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex
 from crmrag_query.graph.graph import Literal as StatedLiteral
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.codes import normalise_property
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
 from crmrag_query.plans.ways import literal, pairs, role_steps
 from crmrag_query.plans.world import World
@@ -198,7 +199,7 @@ class Heard:
         content = [at for at in content if at not in ranking]
         scored: list[tuple[float, Best]] = []
         for one in self.statements:
-            if not self._fits(one, clause) or (not clause.expects and self._is_done_by(one)):
+            if not self.fits(one, clause) or (not clause.expects and self._is_done_by(one)):
                 continue
             near, far = self._said(one)
             ends = {at for at in content if stems[at] in far or self._is_of(one.end, kinds.get(at, ()))}
@@ -256,7 +257,7 @@ class Heard:
         dated = [(-sign * begun[one.through[0]], one) for one in alike if one.through[0] in begun]
         return tuple(one for day, one in dated if day == min(day for day, _ in dated)) or tuple(alike)
 
-    def _fits(self, one: Statement, clause: Clause) -> bool:
+    def fits(self, one: Statement, clause: Clause) -> bool:
         """Whether it ends in what is asked for: somebody, somewhere, some time, a number."""
         graph, wanted = self.release[Graph], clause.expects
         if clause.number:
@@ -264,7 +265,9 @@ class Heard:
         if not wanted:
             return True
         if wanted & int(Category.Time) and (
-            self.release[World].dated[one.end] if one.end >= 0 else parse_date(one.value) is not None
+            self.release[World].dated[one.end]
+            if one.end >= 0
+            else len(one.value) >= YEAR and parse_date(one.value) is not None
         ):
             return one.end < 0 or graph.category(one.end) in (0, int(Category.Time))
         return one.end >= 0 and bool(int(graph.adjacency.categories[one.end]) & wanted & ~int(Category.Time))
@@ -401,10 +404,13 @@ def own_words(graph: Graph, statements: Sequence[Statement]) -> frozenset[str]:
     return frozenset(word for text in texts if len(text) < 200 for word in tokenize(text))
 
 
-NAMED = 5  # values that one fact names
+NAMED = 10  # values that one fact names, as many as a line of a document
 PROVED = 3  # … and whose triples are given
 LOOKED_AT = 200  # triples of an entity that are looked at for what the catalogue has no relation for
+YEAR = 3  # characters from which a text that is but a number may be a year
 OWN = 4  # facts by the data's own properties
+W3C = "http://www.w3.org/"
+"""What its vocabularies state of a node is its name, a comment, or a value that is told otherwise."""
 QUOTED = 400  # characters of a text that are quoted
 DESCRIBING = 60  # characters from which a literal is a text about the entity, and not a value
 PORTRAITS = 3  # entities of one name that are told of
@@ -498,13 +504,29 @@ class Facts:
         if relation.value == "date":
             return self._dated(label, id, node, way, nodes, texts)
         stated = self._stated(label, id, relation, node, way, nodes, texts)
-        return self._own_number(node, id) if stated is None and relation.value == "number" else stated
+        if stated is not None or (relation.value != "number" and id != DIMENSION):
+            return stated
+        return self._own_numbers(label, node, id)
 
-    def _own_number(self, node: int, id: str) -> Fact | None:
-        """What a property of the data's own states that is called like a relation to a number: "Height (mm): 2105"."""
-        graph, like = self.release[Graph], self.release[Lexicon].numbers
-        stated = (one for one in graph.literals(node) if like.get(graph.property_iri(one.property)) == id)
-        return next((self._of_literal(node, one, one.value) for one in stated), None)
+    def _own_numbers(self, label: str, node: int, id: str) -> Fact | None:
+        """What properties of the data's own state that are called like a relation to a number, "Height (mm): 2105"; of any
+        dimension all those called like one."""
+        graph, like, relations = (
+            self.release[Graph],
+            self.release[Lexicon].numbers,
+            self.release.method.relations,
+        )
+        meant = {id}
+        if id == DIMENSION:
+            ends = {path[-1] for path in relations[id].direct}
+            meant = {other for other, one in relations.items() if ends & {path[-1] for path in one.direct}}
+        stated = [one for one in graph.literals(node) if like.get(graph.property_iri(one.property)) in meant]
+        facts = [self._of_literal(node, one, one.value) for one in stated]
+        if len(facts) < 2 and id != DIMENSION:
+            return next(iter(facts), None)
+        values = tuple(f"{fact.label} {fact.values[0]}" for fact in facts)
+        triples = tuple(triple for fact in facts for triple in fact.triples)
+        return Fact(label, values, len(values), (), triples, relation=id) if facts else None
 
     def _of_literal(self, node: int, one: StatedLiteral, text: str, quoted: bool = False) -> Fact:
         """What one literal states of a node, told by ``text``."""
@@ -729,7 +751,11 @@ class Facts:
                 told.append(graph.class_label(int(graph.types(mid)[0]), self.language))
         if one.end >= 0 and self._has_class(one.end, "E54"):
             told += [self.name(kind) for kind in type_nodes(graph, one.end)][:1]
-        if not told or not any(roles_of(graph, mid) for mid in one.through):
+        # A role, a measure or a date says by itself what it is of an event.
+        plain_end = one.end >= 0 and (
+            self._has_class(one.end, "E54") or graph.category(one.end) == Category.Time
+        )
+        if not told or not (plain_end or any(list(roles_of(graph, mid)) for mid in one.through)):
             prop, ahead = one.steps[-1]
             told.append(graph.property_label(prop, not ahead, self.language))
         return ", ".join(dict.fromkeys(filter(None, told)))
@@ -766,7 +792,34 @@ class Facts:
                 tuple(ends),
                 tuple(self._proof(node, way, ends[:PROVED])),
             )
+        yield from self._own_values(node)
         yield from self._own_texts(node)
+
+    def _own_values(self, node: int) -> Iterator[Fact]:
+        """What properties of the data's own state in short: "opening date", "print run"."""
+        graph, by_property = self.release[Graph], dict[int, list[StatedLiteral]]()
+        for one in graph.literals(node):
+            iri = graph.property_iri(one.property)
+            standard = normalise_property(iri) is not None or iri.startswith(W3C)
+            if not standard and len(one.value) < DESCRIBING and "://" not in one.value:
+                by_property.setdefault(one.property, []).append(one)
+        for stated in islice(by_property.values(), NAMED):
+            facts = [self._of_literal(node, one, plain(one.value)) for one in stated[:NAMED]]
+            values = tuple(dict.fromkeys(fact.values[0] for fact in facts))
+            triples = tuple(triple for fact in facts for triple in fact.triples)
+            yield replace(facts[0], values=values, total=len(values), triples=triples)
+
+    def of_category(self, node: int, expects: int) -> Iterator[Fact]:
+        """What is stated of a node that ends in what a question word asks for, whatever else is asked; the nearest first."""
+        heard = Heard(self.release, self.language, node, statements_of(self.release, node))
+        alike = dict[str, list[Statement]]()
+        for one in sorted(heard.statements, key=lambda one: (one.cost, len(one.steps))):
+            events = sum(self.release[Graph].category(mid) == Category.Event for mid in one.through)
+            if events < 2 and heard.fits(one, Clause((), expects)):
+                alike.setdefault(self._way_label([one]), []).append(one)
+        for stated in alike.values():
+            if (fact := self.of_statements(node, stated)) is not None:
+                yield fact
 
     def _is_told(self, prop: int, end: int, name: str) -> bool:
         """Whether a triple says something: of a named thing that is no name, picture, date or mirror of the entity itself."""
@@ -866,18 +919,23 @@ class Facts:
     def sentence(self, node: int, fact: Fact) -> str:
         """One fact of an entity as a sentence."""
         if clause := self.clause(fact):
-            return f"{self.name(node)} {clause}."
+            return ended(f"{self.name(node)} {clause}.")
         text = self.forms.labelled.replace("{x}", self.name(node)).replace("{what}", fact.label)
-        return f"{text.replace('{v}', self.values(fact))}."
+        return ended(f"{text.replace('{v}', self.values(fact))}.")
 
     def entry(self, fact: Fact) -> str:
         """A fact after the name of the entity was told: "Made of: paper; wash."."""
         if fact.quoted and fact.relation in ("description", ""):
             return self.values(fact)
         if fact.inverse and (form := self.forms.inverse.get(fact.relation)):
-            return form.replace("{v}", self.values(fact)).replace("{n}", str(fact.total))
+            return ended(form.replace("{v}", self.values(fact)).replace("{n}", str(fact.total)))
         label = f"{fact.label[:1].upper()}{fact.label[1:]}"
-        return self.forms.told.replace("{what}", label).replace("{v}", self.values(fact))
+        return ended(self.forms.told.replace("{what}", label).replace("{v}", self.values(fact)))
+
+
+def ended(sentence: str) -> str:
+    """The sentence with one full stop, where its last word has its own: "Cambrian Steam Navigation Co."."""
+    return sentence[:-1] if sentence[-2:-1] in (".", "…") and sentence.endswith(".") else sentence
 
 
 def _same_verb(one: tuple[list[str], list[str]], other: tuple[list[str], list[str]]) -> list[str] | None:
@@ -910,6 +968,7 @@ def sentence_cut(text: str, longest: int, abbreviations: Collection[str] = ()) -
     return f"{text[:end].rstrip()} …" if text[:end].strip() else shorten(text, longest)
 
 
+NEAR = 6  # facts of the categories that are asked for that are told where it is not known which is meant
 Kind = Literal["all", "where", "short"]
 SHORT, FEW = (
     80,
@@ -930,21 +989,32 @@ def portrait(
     they are alone, where that is known; ``short``: the first of its
     facts, without texts."""
     facts = Facts(release, language)
-    texts = dict.fromkeys(_portrait(facts, node, cited, kind) for node in nodes[:PORTRAITS])
+    alike = dict[tuple[str, ...], list[int]]()
+    for node in nodes[:PORTRAITS]:
+        number, parts = _portrait(facts, node, cited, kind)
+        alike.setdefault(parts, []).append(number)
+    texts = [_cited(parts, numbers) for parts, numbers in alike.items()]
     if len(nodes) == 1:
-        return next(iter(texts))
+        return texts[0]
     head = facts.forms.alike.replace("{n}", str(len(nodes))).replace("{x}", facts.name(nodes[0]))
     return "\n".join([head, *(f"- {text}" for text in texts)])
 
 
-def _portrait(facts: Facts, node: int, cited: SourceList, kind: Kind) -> str:
+def _cited(parts: Iterable[str], numbers: Iterable[int]) -> str:
+    """Sentences, each of which cites its sources."""
+    sources = " ".join(f"[{number}]" for number in dict.fromkeys(numbers))
+    return " ".join(f"{part} {sources}" for part in parts)
+
+
+def _portrait(facts: Facts, node: int, cited: SourceList, kind: Kind) -> tuple[int, tuple[str, ...]]:
+    """The number of its source, and what is told of an entity."""
     order = order_of(facts.release, node)
     if kind == "where":
         found = [fact for id in order.where if (fact := facts.of(node, id)) is not None]
         if found:
-            return told(
-                facts, node, [*found[:2], *(one for one in found[2:] if one.relation == COORDINATES)], cited
-            )
+            shown = [*found[:2], *(one for one in found[2:] if one.relation == COORDINATES)]
+            number = cited.cite(node, [triple for fact in shown for triple in fact.triples])
+            return number, tuple(facts.sentence(node, fact) for fact in shown)
     head = list(_head(facts, node, order))
     rest = list(_distinct(facts, node, order, head))
     if kind == "short":
@@ -956,11 +1026,9 @@ def _portrait(facts: Facts, node: int, cited: SourceList, kind: Kind) -> str:
     opening = facts.typed(node)
     if clauses := facts.clauses(head):
         opening = f"{opening} {_joined(clauses, facts.forms.joint)}"
-    parts = [f"{opening}. [{number}]"]
     entries = [facts.entry(fact) for fact in (*(one for one in head if not facts.clause(one)), *rest)]
-    if entries:
-        parts.append(f"{' '.join(entries)} [{number}]")
-    return " ".join(parts)
+    opening = ended(f"{opening}.")
+    return number, (opening, " ".join(entries)) if entries else (opening,)
 
 
 def _head(facts: Facts, node: int, order: PortraitOrder) -> Iterator[Fact]:
@@ -982,7 +1050,7 @@ def _distinct(facts: Facts, node: int, order: PortraitOrder, head: Sequence[Fact
     said.update(facts.kinds(node))
     name = facts.name(node)
     told = {end for fact in head for end in fact.nodes}
-    described = False
+    described, stated = False, {triple for fact in head for triple in fact.triples}
     of_relations = [facts.of(node, id) for id in order.rest] + [
         facts.of(node, id, True) for id in order.inverse
     ]
@@ -991,6 +1059,9 @@ def _distinct(facts: Facts, node: int, order: PortraitOrder, head: Sequence[Fact
     for fact in (*of_relations, *facts.own(node, told), *last):
         if fact is None or facts.is_of_parts(node, fact):
             continue
+        if not fact.nodes and fact.triples and stated.issuperset(fact.triples):
+            continue
+        stated.update(fact.triples)
         if said.issuperset(fact.values) or (fact.quoted and described and not fact.relation):
             continue
         kept = _new(facts, fact, said, name)
@@ -1072,11 +1143,11 @@ def told_facts(
         [(node, own)] = having.items()
         return Told(told(facts, node, own, cited), missing)
     head = facts.forms.alike.replace("{n}", str(len(nodes))).replace("{x}", facts.name(nodes[0]))
-    lines = [head]
+    lines = dict[str, list[int]]()
     for node, own in having.items():
         number = cited.cite(node, [triple for fact in own for triple in fact.triples])
-        lines.append(f"- {facts.typed(node)}: {' '.join(map(facts.entry, own))} [{number}]")
-    return Told("\n".join(lines), missing)
+        lines.setdefault(f"- {facts.typed(node)}: {' '.join(map(facts.entry, own))}", []).append(number)
+    return Told("\n".join([head, *(_cited([line], numbers) for line, numbers in lines.items())]), missing)
 
 
 def any_known(release: Release, nodes: Sequence[int], asked: Sequence[Asked]) -> bool:
@@ -1094,6 +1165,18 @@ def nowhere(release: Release, nodes: Sequence[int], language: str) -> str:
     return facts.lacking(nodes[0], facts.label(asked[0].relations[0]))
 
 
-def recorded(release: Release, nodes: Sequence[int], language: str, cited: SourceList) -> str:
-    """What is recorded of the entities of one name, after it was said what is not."""
-    return f"{Facts(release, language).forms.recorded} {portrait(release, nodes, language, cited, 'short')}"
+def recorded(
+    release: Release, nodes: Sequence[int], language: str, cited: SourceList, expects: int = 0, said: str = ""
+) -> str:
+    """What is recorded of the entities of one name, after it was said what is not; of one, what is of the categories that a
+    question word asks for, too. ``said``: what was told of it; then no more than that."""
+    facts, told_before = Facts(release, language), said
+    if not said:
+        told_before = portrait(release, nodes, language, cited, "short")
+    near = facts.of_category(nodes[0], expects) if expects and len(nodes) == 1 else ()
+    new = (fact for fact in near if not all(value in told_before for value in fact.values))
+    if not (shown := list(islice(new, NEAR))):
+        return "" if said else f"{facts.forms.recorded} {told_before}"
+    number = cited.cite(nodes[0], [triple for fact in shown for triple in fact.triples])
+    more = _cited([" ".join(map(facts.entry, shown))], [number])
+    return f"{facts.forms.recorded} {more if said else f'{told_before} {more}'}"

@@ -31,7 +31,7 @@ from crmrag_query.answers.facts import (
     statements_of,
 )
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.understand import Understood, individuals
+from crmrag_query.answers.understand import Understood, individuals, relied_on
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.parts import Path, Relation, sentences
 from crmrag_query.entities.named import category_name
@@ -379,12 +379,16 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     ]
     if len(chosen) > PHRASES or _is_chain(release, chosen, words, nodes):
         return None
-    asking = _Asking(release, own, language, nodes, words, spans, frozenset(nouns), reading.form)
+    asking = _Asking(
+        release, own, language, nodes, words, reading.words, spans, frozenset(nouns), reading.form
+    )
     if asking.chooses:
         return None
-    chosen = [one for one in chosen if not asking.names_kind(one)]
+    naming = [one for one in chosen if asking.names_kind(one) or asking.states(one)]
+    chosen = [one for one in chosen if one not in naming]
     loose = {words[at] for one in spans if one.role == "loose" for at in range(one.first, one.last)}
     small = language.stop | loose | filler | _kind_words(release, nodes) | asking.kinds
+    small = small.union(*(words[one.first : one.last] for one in naming))
     found = list(asking.of_clauses(chosen, small, reading.expects))
     held = {at for one in chosen for at in range(one.first, one.last)}
     held = held.union(*(said for _, said in found))
@@ -415,6 +419,39 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     return AskedFacts(nodes, asked, unknown, telling)
 
 
+def concept_of(release: Release, understood: Understood) -> AskedFacts | None:
+    """The type, material or technique that a question asks about as such, "What is damask?", and recorded facts of it that
+    it asks for, "How big is braid?". None for another question, and for "Tell me about watercolors", which asks for things.
+    """
+    reading, stop = understood.own.reading, spoken_language(understood.own.reading.language).stop
+    named = [one for one in relied_on(release, understood.own) if _is_whole(one)]
+    alone = understood.follow_up.kind is Kind.STANDALONE and not reading.counts
+    if not alone or len(named) != 1 or individuals(release, understood.own):
+        return None
+    nodes = _of_one_name(release, named[0], stop)[:MOST_ALIKE]
+    words = list(reading.words)
+    words[named[0].first : named[0].last] = [""] * (named[0].last - named[0].first)
+    language = compiled(release.method.questions).languages[reading.language]
+    chosen = _chosen(relation_spans(reading.language, words), words, language)
+    asked = tuple(Asked(_said_by(chosen, one)) for one in chosen)
+    held = {at for one in chosen for at in range(one.first, one.last)}
+    rest = [word for at, word in enumerate(words) if word and at not in held]
+    telling = bool(language.forms.describing.at(rest, 0))
+    if not all(any_known(release, nodes, [one]) for one in asked):
+        return None
+    if not _is_said(rest, language, OPENINGS, stop if asked or telling else ()):
+        return None
+    graph = release[Graph]
+    typed = (
+        graph.adjacency.backward.neighbours(p, node)
+        for p in graph.adjacency.by_code.get("P2", ())
+        for node in nodes
+    )
+    if telling and any(map(len, typed)):
+        return None
+    return AskedFacts(nodes, asked, telling=telling)
+
+
 KINDS_ASKED = frozenset(f"questions.{role}" for role in ("what", "kind", "how_many", "how_much", "how_long"))
 """Roles of words behind which a noun says what is asked for."""
 ASKERS = frozenset(
@@ -440,14 +477,15 @@ TIMES = ("date", "year", "decade", "century")
 
 @dataclass(frozen=True)
 class _Asking:
-    """The words of a question about one thing (``nodes``, those of its name), and the phrases of relations among them, of
-    which those at ``nouns`` are no verbs."""
+    """The words of a question about one thing (``nodes``, those of its name), "" where they name it, which ``written`` has
+    as well; and the phrases of relations among them, of which those at ``nouns`` are no verbs."""
 
     release: Release
     own: SpokenLanguage
     language: Language
     nodes: tuple[int, ...]
     words: Sequence[str]
+    written: Sequence[str]
     spans: Sequence[PhraseSpan]
     nouns: frozenset[tuple[int, int]]
     form: Form
@@ -502,14 +540,18 @@ class _Asking:
         return max((length for length, said in found if said & roles), default=0)
 
     def names_kind(self, span: PhraseSpan) -> bool:
-        """Whether a word only says what the thing is, right before its name: "the *painting* The Studio"."""
+        """Whether words only say what the thing is: "the *painting* The Studio"."""
         kind = self.kinds.issuperset(self.words[span.first : span.last])
-        named = span.last < len(self.words) and self.words[span.last] == ""
-        return (
-            kind
-            and named
-            and bool(span.first and self.language.forms.articles.at(self.words, span.first - 1))
-        )
+        return kind and bool(span.first and self.language.forms.articles.at(self.words, span.first - 1))
+
+    def states(self, span: PhraseSpan) -> bool:
+        """Whether a noun right before the name says what the name is, "the copy with the *shelfmark* K 19.20"."""
+        if (span.first, span.last) not in self.nouns or self.words[span.last : span.last + 1] != [""]:
+            return False
+        facts = Facts(self.release, self.own.code)
+        found = (facts.of(node, id) for node in self.nodes for id in span.relations)
+        values = (tokenize(value) for fact in found if fact is not None for value in fact.values)
+        return any(list(self.written[span.last : span.last + len(value)]) == value for value in values)
 
     @cached_property
     def chooses(self) -> bool:
@@ -740,6 +782,8 @@ class _Asking:
             for at in range(first, last)
             if (wanted and _category(self.own, self.language, self.words[at])) or self.words[at] in self.kinds
         }
+        if wanted & int(Category.Time):  # "*until* when"
+            silent.update(range(*self._asker(first)))
         if wanted & int(Category.Place):  # "where is it *found*", but "who *found* it"
             silent.update(
                 at for begin, end in self.language.forms.placed.spans(self.words) for at in range(begin, end)
@@ -792,14 +836,18 @@ class _Asking:
                 if len(verbs) > 1
                 else wanted
             )
-            after = span.last
             with_noun = [tuple(id for id in said if id in noun) for noun in ends]
             ends = [noun for noun, both in zip(ends, with_noun, strict=True) if not both]
             for both in filter(None, with_noun):  # "What *material* is X *made of*?"
                 asked.update(dict.fromkeys(_fitting(release, both, 0, nodes, True)))
             if any(with_noun) and not expects:
                 continue  # the noun says which of what the verb may ask for is meant
-            for fitting in _fitting(release, said, expects, nodes, _is_measured(release, said)):
+            fittings = tuple(_fitting(release, said, expects, nodes, _is_measured(release, said)))
+            if (
+                fittings or not expects
+            ):  # "*when* and in which part of Vienna was X *born*" asks of the second
+                after = span.last
+            for fitting in fittings:
                 if not _is_turned(release, fitting, span, self.words, nodes, expects):
                     asked[fitting] = None
         asked.update(dict.fromkeys(one for said in ends for one in _fitting(release, said, 0, nodes, True)))
