@@ -856,9 +856,9 @@ class Grammar:
         pairs = next((one for one in self.items if "operators.pairs" in one.roles), None)
         if parent == 0 and pairs is not None and "operators.same" in flags and not meaning.named:
             ways = state.compute.ways if state.compute is not None else ()
-            made = Compute(kind="pairs", ways=(*ways, tie.way))
+            pairing = Compute(kind="pairs", ways=(*ways, tie.way))
             used = state.used | {pairs.first, flags["operators.same"].first}
-            return replace(state, compute=made, used=used, score=state.score + COMPUTED)
+            return replace(state, compute=pairing, used=used, score=state.score + COMPUTED)
         # Texts that hold a word are no number of things; several departments are counted by, but are no number either.
         counted = item.sort != "text" and not meaning.named and not tie.stated
         several = meaning.named and not item.whole and len(meaning.iris) > 1
