@@ -56,7 +56,7 @@ from crmrag_query.errors import (
     ReleaseNotFound,
     StoreUnreachable,
 )
-from crmrag_query.kept import warn_seldom
+from crmrag_query.timing import warn_seldom
 
 LOG = logging.getLogger(__name__)
 SCHEMA = 1

@@ -17,9 +17,9 @@ from crmrag_query.client.wire import Route
 from crmrag_query.codec import Malformed, from_plain, parse_json, to_json
 from crmrag_query.config.service import ServiceConfig
 from crmrag_query.errors import NotAllowed, NotKept, QuestionError, ReleaseError
-from crmrag_query.kept import Kept
 from crmrag_query.service import responses as records
 from crmrag_query.service.store import KeptText, Store, StoreError, Thread, iso, new_id
+from crmrag_query.timing import Kept
 
 T = TypeVar("T")
 LOG = logging.getLogger("crmrag.service")
