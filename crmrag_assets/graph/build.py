@@ -50,8 +50,8 @@ from crmrag_query.graph.arrays import (
     write_table,
 )
 from crmrag_query.graph.graph import Graph, TriplesIndex
-from crmrag_query.ontology import Ontology
 from crmrag_query.ontology.categories import CategoryMap
+from crmrag_query.ontology.load import Ontology
 from crmrag_query.syntax import RDF_TYPE
 
 INNER_EMPTY = (

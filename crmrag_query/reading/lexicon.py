@@ -25,7 +25,7 @@ from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.linking import latin, rough
 from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.codes import normalise_property
+from crmrag_query.ontology.load import normalise_property
 from crmrag_query.plans.records import Anchor, Related, Target, Way
 from crmrag_query.plans.ways import leading_to, numbers, role_steps, targeted
 from crmrag_query.plans.world import World

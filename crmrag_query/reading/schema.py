@@ -20,7 +20,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.graph.arrays import Ints, Longs, consecutive, distinct, run_starts, spread
 from crmrag_query.graph.graph import TriplesIndex
 from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.codes import normalise_property
+from crmrag_query.ontology.load import normalise_property
 from crmrag_query.plans.kinds import Kinds, made
 from crmrag_query.plans.world import Mask, World
 from crmrag_query.relationships.engine import hop_set

@@ -16,7 +16,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.llm.model import Message, Model, Talk, repair
 from crmrag_query.notes import Note
-from crmrag_query.ontology.codes import normalise_property
+from crmrag_query.ontology.load import normalise_property
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import SECONDS, execute
 from crmrag_query.plans.records import (

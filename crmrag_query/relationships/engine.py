@@ -22,7 +22,8 @@ import numpy.typing as npt
 from crmrag_query.errors import CrmRagError
 from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Bytes, Ints, Longs, Rows, consecutive, spread
 from crmrag_query.graph.arrays import distinct as ascending
-from crmrag_query.ontology import Category, Ontology
+from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Ontology
 from crmrag_query.relationships.catalogue import Catalogue, Path, Relationship, Step, resolve
 from crmrag_query.timing import check
 

@@ -20,8 +20,7 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.codes import normalise_class
-from crmrag_query.ontology.load import Ontology, take_apart
+from crmrag_query.ontology.load import Ontology, normalise_class, take_apart
 from crmrag_query.plans.compute import Outcome
 from crmrag_query.plans.execute import execute, members_of
 from crmrag_query.plans.records import Compute, Plan, Way, read_plan

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import networkx as nx
 import pyoxigraph as ox
 
-from crmrag_query.ontology import Ontology
+from crmrag_query.ontology.load import Ontology
 from crmrag_query.relationships.catalogue import Path, Step
 
 if TYPE_CHECKING:

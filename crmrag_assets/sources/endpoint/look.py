@@ -30,7 +30,7 @@ from crmrag_query.config.build import Requests
 from crmrag_query.config.loading import Method
 from crmrag_query.config.sources.endpoint import EndpointConfig
 from crmrag_query.errors import SourceError
-from crmrag_query.ontology.codes import normalise_class, normalise_property
+from crmrag_query.ontology.load import normalise_class, normalise_property
 from crmrag_query.syntax import RDF_TYPE
 
 EXPECTED: Row = (

@@ -23,7 +23,7 @@ from crmrag_assets.sources.streams import N_QUADS, N_TRIPLES, ByteStream, format
 from crmrag_query.artifacts.files import sha256_file
 from crmrag_query.config.sources.rdf import RdfConfig
 from crmrag_query.errors import CrmRagError, SourceError
-from crmrag_query.ontology.codes import normalise_class, normalise_property
+from crmrag_query.ontology.load import normalise_class, normalise_property
 from crmrag_query.syntax import LONGEST, SHORTEN, TOO_LONG, OutOfBounds
 
 

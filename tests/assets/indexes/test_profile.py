@@ -24,7 +24,8 @@ from crmrag_assets.profile.ties import TieCounts
 from crmrag_query.artifacts.files import entries
 from crmrag_query.config import load_method
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology import Category, load_ontology
+from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import load_ontology
 from crmrag_query.plans.profile import PROFILE, READABLE, Content, Extent, Fact, Profile
 from crmrag_query.relationships.catalogue import Catalogue
 from crmrag_query.retrieval.aggregation import DATED_BY, DateIndex
