@@ -26,7 +26,7 @@ from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.pages import load
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.graph.graph import Graph
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import Aggregation
 
 

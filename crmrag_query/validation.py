@@ -12,7 +12,7 @@ from crmrag_query.config.parts import Relation, RelationshipSet
 from crmrag_query.errors import ConfigError, Mistake
 from crmrag_query.language import READ
 from crmrag_query.ontology.load import Ontology, did_you_mean, take_apart
-from crmrag_query.relationships.catalogue import Path, Way, implies, is_iri, read_step, way_of
+from crmrag_query.relationships.engine import Path, Way, implies, is_iri, read_step, way_of
 
 
 @dataclass(frozen=True, slots=True)

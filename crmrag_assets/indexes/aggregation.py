@@ -28,8 +28,7 @@ from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, extents
 from crmrag_query.linking import mixed
 from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.load import Ontology
-from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.relationships.engine import walk_blocks
+from crmrag_query.relationships.engine import Catalogue, walk_blocks
 from crmrag_query.retrieval.aggregation import COLUMNS, INDEX, META, PAGERANK, SCHEMA_VERSION
 from crmrag_query.retrieval.scores import best
 

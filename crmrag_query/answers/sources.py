@@ -29,8 +29,7 @@ from crmrag_query.entities.details import Details
 from crmrag_query.entities.named import Coordinates, Dates, Named, SourceTriple, category_name
 from crmrag_query.graph.arrays import FLAG_SUSPECT
 from crmrag_query.graph.graph import Graph, Literal, TriplesIndex
-from crmrag_query.relationships.catalogue import Catalogue, Path, Relationship
-from crmrag_query.relationships.engine import Hop, explain, legs_of, way_by
+from crmrag_query.relationships.engine import Catalogue, Hop, Path, Relationship, explain, legs_of, way_by
 from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.text import ELLIPSIS, plain, shorten
 

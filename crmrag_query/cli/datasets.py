@@ -330,7 +330,7 @@ def _made_of(one: DatasetConfig) -> Iterator[str]:
 
 
 def _report_paths(method: Any, ontology: Any, verbose: bool) -> None:
-    from crmrag_query.relationships.catalogue import Catalogue, dead_paths
+    from crmrag_query.relationships.engine import Catalogue, dead_paths
 
     for name in method.relationship_sets:
         catalogue = Catalogue.load(method, name)

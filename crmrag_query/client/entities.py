@@ -42,8 +42,7 @@ from crmrag_query.errors import QuestionError, ReleaseError, UnknownEntity
 from crmrag_query.graph.graph import Graph, Triple, TriplesIndex
 from crmrag_query.linking import NameIndex, plain_words, search
 from crmrag_query.plans.world import World, class_numbers
-from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.relationships.engine import Plan, make_plan, walk
+from crmrag_query.relationships.engine import Catalogue, Plan, make_plan, walk
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.sets.wording import Wording
 from crmrag_query.text import ELLIPSIS

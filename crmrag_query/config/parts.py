@@ -215,7 +215,7 @@ def _steps(value: Any) -> Any:
 
 
 Step = Annotated[str, StringConstraints(pattern=r"^\^?[^\s^*]+\*?$")]
-"""One step of a path; `crmrag_query.relationships.catalogue` tells how it is written."""
+"""One step of a path; `crmrag_query.relationships.engine` tells how it is written."""
 Path = Annotated[tuple[Step, ...], BeforeValidator(_steps), Field(min_length=1)]
 """Steps of a path; in the file between blanks: ``P108i P14``."""
 

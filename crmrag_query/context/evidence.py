@@ -19,7 +19,7 @@ from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Reading
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.scores import Candidate, reciprocal_rank_fusion
 from crmrag_query.text import SHORTEST_STEM, same_stem, sentence_starts, tokenize, with_singulars
 

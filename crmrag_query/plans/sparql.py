@@ -63,8 +63,7 @@ from crmrag_query.plans.ways import (
     way_shown,
 )
 from crmrag_query.plans.world import World, once, sameness, target_classes
-from crmrag_query.relationships.catalogue import Relationship
-from crmrag_query.relationships.engine import Leg, walk_set
+from crmrag_query.relationships.engine import Leg, Relationship, walk_set
 from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.timing import check, working
 

@@ -31,16 +31,19 @@ from crmrag_query.ontology.load import did_you_mean
 from crmrag_query.plans.records import Anchor, Target, Way
 from crmrag_query.plans.world import Mask, World, class_numbers, named_types, target_classes
 from crmrag_query.relationships import engine as fr
-from crmrag_query.relationships.catalogue import Relationship, Step, is_iri, read_step
 from crmrag_query.relationships.engine import (
     LIMIT,
     TABLE_SHARE,
     Hop,
     Leg,
     NodeSet,
+    Relationship,
+    Step,
     advance,
     backwards,
+    is_iri,
     legs_of,
+    read_step,
     turned,
     walk_legs,
     walk_set,

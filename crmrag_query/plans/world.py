@@ -29,7 +29,7 @@ from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, extents
 from crmrag_query.ontology.categories import CategoryMap
 from crmrag_query.ontology.load import Ontology, did_you_mean, normalise_class
 from crmrag_query.plans.records import Target
-from crmrag_query.relationships.catalogue import Catalogue, is_iri
+from crmrag_query.relationships.engine import Catalogue, is_iri
 from crmrag_query.text import fold
 
 T = TypeVar("T")

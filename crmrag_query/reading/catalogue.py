@@ -34,7 +34,7 @@ from crmrag_query.reading.lexicon import Lexicon, Stems, said_of, vocabulary
 from crmrag_query.reading.plan_json import for_model
 from crmrag_query.reading.ties import Ties
 from crmrag_query.reading.types import local_words
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.text import fold, plain, same_stem, shorten, tokenize, tokens, unmarked
 
 SHARES = {

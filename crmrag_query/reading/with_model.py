@@ -39,7 +39,7 @@ from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.reading.catalogue import Earlier, Told, catalogue, written
 from crmrag_query.reading.plan_json import from_model, read_json, reply_schema
 from crmrag_query.reading.types import local_words
-from crmrag_query.relationships.catalogue import is_iri, read_step
+from crmrag_query.relationships.engine import is_iri, read_step
 from crmrag_query.text import fold, plain, shorten
 from crmrag_query.timing import working
 

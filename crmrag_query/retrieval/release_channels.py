@@ -28,8 +28,7 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.load import Ontology
 from crmrag_query.questions.form import Form
 from crmrag_query.relationships import engine as fr
-from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.relationships.engine import Branch, add_way, advance, legs_of, turned
+from crmrag_query.relationships.engine import Branch, Catalogue, add_way, advance, legs_of, turned
 from crmrag_query.retrieval.aggregation import DATED_BY, DATING, Aggregation, DateIndex
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder

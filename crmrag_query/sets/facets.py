@@ -28,8 +28,7 @@ from crmrag_query.plans.execute import anchored, members_of
 from crmrag_query.plans.records import Anchor, Compute, Constraint, Dated, Member, Plan, Related, Target, Way
 from crmrag_query.plans.ways import OF_TYPE, Known, Pairs, Walk, pairs, routes_of
 from crmrag_query.plans.world import World, class_numbers
-from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.relationships.engine import BLOCK
+from crmrag_query.relationships.engine import BLOCK, Catalogue
 from crmrag_query.sets.build import Reader, century_label, labels_of
 from crmrag_query.sets.describe import plan_json
 from crmrag_query.sets.records import Choices, Facet, Facets, FacetValue, Marks, PossibleValue, Spot, What

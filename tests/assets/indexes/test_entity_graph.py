@@ -19,7 +19,7 @@ from crmrag_query.config.parts import WeightsPart
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.graph import Graph
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from tests.support.builds import build_all, make_project
 from tests.support.shared import shared_release
 

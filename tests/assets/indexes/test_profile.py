@@ -27,7 +27,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.load import load_ontology
 from crmrag_query.plans.profile import PROFILE, READABLE, Content, Extent, Fact, Profile
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import DATED_BY, DateIndex
 from tests.conftest import ROOT
 from tests.support.froracle import Alphabet, property_path

@@ -15,7 +15,7 @@ from crmrag_query.config.parts import RelationshipSet
 from crmrag_query.errors import ConfigError
 from crmrag_query.ontology.categories import load_categories
 from crmrag_query.ontology.load import load_ontology
-from crmrag_query.relationships.catalogue import (
+from crmrag_query.relationships.engine import (
     Catalogue,
     Step,
     dead_paths,
