@@ -21,8 +21,7 @@ from crmrag_assets.opened import graph_of
 from crmrag_assets.release.publish import PLACES, link_file
 from crmrag_assets.steps.registry import STEPS
 from crmrag_assets.steps.release import METHOD
-from crmrag_query.artifacts.files import FileEntry
-from crmrag_query.artifacts.manifest import MANIFEST, Manifest
+from crmrag_query.artifacts.manifest import MANIFEST, FileEntry, Manifest
 
 FIRST = ("entities", "prefetch", "graph")
 

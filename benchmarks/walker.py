@@ -39,7 +39,7 @@ from crmrag_assets.indexes.dense import Coded, scale_of, write_rows
 from crmrag_assets.indexes.sparse import count_terms, postings_of, write_sparse
 from crmrag_assets.indexes.token_vectors import BEGINNING, telling
 from crmrag_query.answers.understand import understand
-from crmrag_query.artifacts.files import canonical_json
+from crmrag_query.artifacts.manifest import canonical_json
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.config.modes import Walk
 from crmrag_query.documents.documents import Documents

@@ -36,7 +36,7 @@ from crmrag_assets.partitions import (
 from crmrag_assets.release.publish import PLACES
 from crmrag_assets.runs import BUILD_TAG, hold_run_lock
 from crmrag_assets.steps.registry import STEPS, run_chunks, run_or_await
-from crmrag_query.artifacts.places import evaluations_folder
+from crmrag_query.artifacts.manifest import evaluations_folder
 from crmrag_query.artifacts.release import Opener, open_release
 from crmrag_query.evaluation.report import write_report
 

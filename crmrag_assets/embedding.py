@@ -40,7 +40,7 @@ from crmrag_assets.runs import EMBEDS_TAG, PARENT_TAG, hold_run_lock
 from crmrag_assets.steps.encoding import encode_ahead, left_of, pace_of
 from crmrag_assets.steps.indexes import price_of, require_within_ceiling, tokens_of
 from crmrag_assets.steps.registry import STEPS
-from crmrag_query.artifacts.places import dataset_folder, pointer
+from crmrag_query.artifacts.manifest import dataset_folder, pointer
 from crmrag_query.errors import BuildError
 
 MADE_FROM = tuple(layer for layer in LAYERS if layer.name in ("graph", "relationships", "documents"))

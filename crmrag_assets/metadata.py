@@ -33,8 +33,7 @@ from crmrag_assets.indexes.embed import open_embedded
 from crmrag_assets.opened import catalogue_of, documents_of, graph_of, harvest_of, texts_in_chunk
 from crmrag_assets.partitions import DATASET
 from crmrag_assets.profile.text import KNOWN, named, percent, shown
-from crmrag_query.artifacts.manifest import read_manifest
-from crmrag_query.artifacts.places import PIPELINE, dataset_folder
+from crmrag_query.artifacts.manifest import PIPELINE, dataset_folder, read_manifest
 from crmrag_query.communities import Communities
 from crmrag_query.config.loading import EvaluationConfig
 from crmrag_query.config.operations import Operations, load_operations

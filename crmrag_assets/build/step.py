@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from crmrag_assets.build import store as failpoints
 from crmrag_assets.build.store import Record, Store, data_version, disk_explained, working_folder
-from crmrag_query.artifacts.files import BUCKETS, digests_of, sha256_file
+from crmrag_query.artifacts.manifest import BUCKETS, digests_of, sha256_file
 from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import Method, config_hash
 from crmrag_query.config.operations import Operations

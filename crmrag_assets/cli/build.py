@@ -70,7 +70,7 @@ def build(
         from crmrag_assets.cli.options import show_concerns, show_summary
         from crmrag_assets.launch import BuildRequest, run_build
         from crmrag_assets.partitions import BuildResource
-        from crmrag_query.artifacts.places import dataset_folder, pointer
+        from crmrag_query.artifacts.manifest import dataset_folder, pointer
 
         folders = BuildResource(data=str(data), config=str(config or ""), threads=threads or 0)
         with reported(console, data, quiet) as (instance, reporter):

@@ -28,9 +28,8 @@ from crmrag_assets.graph.roles import (
     build_links,
     build_timespans,
 )
-from crmrag_query.artifacts.files import canonical_json, replacing
-from crmrag_query.config.build import Suspects
-from crmrag_query.config.loading import Method
+from crmrag_query.artifacts.manifest import canonical_json, replacing
+from crmrag_query.config.loading import Method, Suspects
 from crmrag_query.graph.arrays import (
     EDGE_SCHEMA,
     EDGES,

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from crmrag_assets.graph.core import Core, among
-from crmrag_query.config.build import Names
+from crmrag_query.config.loading import Names
 from crmrag_query.graph.arrays import Bytes, Ints
 from crmrag_query.ontology.load import (
     Kind,

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from crmrag_assets.documents.portable import Numbering, open_nodes
-from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.config.build import Aggregation, PageRank
+from crmrag_query.artifacts.manifest import canonical_json
+from crmrag_query.config.loading import Aggregation, PageRank
 from crmrag_query.documents.documents import open_table
 from crmrag_query.errors import BuildError
 from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Ints, Longs, places_in, ranges, run_starts

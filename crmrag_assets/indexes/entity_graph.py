@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from crmrag_assets.documents.portable import Numbering, open_nodes
-from crmrag_query.config.parts import WeightsPart
+from crmrag_query.config.loading import WeightsPart
 from crmrag_query.documents.documents import Documents, open_table
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.arrays import Adjacency, Ints

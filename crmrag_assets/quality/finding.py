@@ -14,9 +14,15 @@ from pathlib import Path
 from crmrag_assets.build.step import UNWANTED, BuildContext
 from crmrag_assets.build.store import data_version
 from crmrag_assets.release.publish import PLACES
-from crmrag_query.artifacts.files import canonical_json, write_text
-from crmrag_query.artifacts.manifest import read_manifest
-from crmrag_query.artifacts.places import CURRENT, PREVIOUS, dataset_folder, pointer
+from crmrag_query.artifacts.manifest import (
+    CURRENT,
+    PREVIOUS,
+    canonical_json,
+    dataset_folder,
+    pointer,
+    read_manifest,
+    write_text,
+)
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import config_hash
 from crmrag_query.errors import BuildError, CrmRagError, ReleaseError

@@ -22,23 +22,25 @@ from crmrag_assets.build import store as failpoints
 from crmrag_assets.build.locks import is_locked
 from crmrag_assets.build.step import PAGED, BuildContext, chunks_of
 from crmrag_assets.build.store import working_folder
-from crmrag_query.artifacts.files import FileEntry, canonical_json, fsync, sha256_files, write_text
 from crmrag_query.artifacts.manifest import (
     COMPANIONS,
-    MANIFEST,
-    PROVENANCE,
-    Manifest,
-    is_release_id,
-    read_manifest,
-)
-from crmrag_query.artifacts.places import (
     CURRENT,
+    MANIFEST,
     PREVIOUS,
+    PROVENANCE,
+    FileEntry,
+    Manifest,
+    canonical_json,
     dataset_folder,
+    fsync,
+    is_release_id,
     listed,
     pointer,
+    read_manifest,
     release_ids,
+    sha256_files,
     switch,
+    write_text,
 )
 from crmrag_query.artifacts.release import Release
 from crmrag_query.artifacts.verify import (

@@ -18,7 +18,7 @@ from crmrag_assets.harvest.prefetch import verdict
 from crmrag_assets.indexes.aggregation import count_classes
 from crmrag_assets.opened import catalogue_of, documents_of, graph_of, with_vectors
 from crmrag_query.artifacts.manifest import PROVENANCE
-from crmrag_query.config.build import Chaining
+from crmrag_query.config.loading import Chaining
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_EVENT, FLAG_LABELLED, FLAG_SKOLEM, FLAG_SUSPECT
 from crmrag_query.graph.graph import Graph

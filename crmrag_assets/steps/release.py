@@ -47,10 +47,8 @@ from crmrag_assets.steps.indexes import STEPS as INDEX_STEPS
 from crmrag_assets.steps.pages import PAGE_CANDIDATES, page_counts
 from crmrag_assets.steps.pages import STEPS as PAGE_STEPS
 from crmrag_assets.steps.source import ENTITIES, PREFETCH, described, is_source, source_of
-from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest
+from crmrag_query.artifacts.manifest import MANIFEST, Manifest, canonical_json, read_manifest, release_ids
 from crmrag_query.artifacts.objects import open_objects
-from crmrag_query.artifacts.places import release_ids
 from crmrag_query.artifacts.release import CONFIG, open_release
 from crmrag_query.config.datasets import OPERATIONAL
 from crmrag_query.config.loading import UNRELEASED, config_hash

@@ -80,8 +80,8 @@ from crmrag_query.answers.understand import (
     understand,
 )
 from crmrag_query.artifacts.release import Release
+from crmrag_query.config.loading import quoted, sentences
 from crmrag_query.config.modes import Mode
-from crmrag_query.config.parts import quoted, sentences
 from crmrag_query.context.assemble import assemble
 from crmrag_query.context.context import Context, Finding, KnownSet, community
 from crmrag_query.context.evidence import Evidence as Line

@@ -23,8 +23,7 @@ from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.llm.model import Model
 from crmrag_query.notes import Note
 from crmrag_query.ontology.categories import Category
-from crmrag_query.plans.compute import Outcome
-from crmrag_query.plans.execute import SECONDS, execute, members_of
+from crmrag_query.plans.execute import SECONDS, Outcome, execute, members_of
 from crmrag_query.plans.records import (
     Among,
     Anchor,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import AskedTypes, individuals, is_asked_for, relied_on
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.parts import LanguageLexicon, quoted
+from crmrag_query.config.loading import LanguageLexicon, quoted
 from crmrag_query.context.evidence import (
     ANCHORED,
     Evidence,

@@ -19,7 +19,7 @@ from crmrag_query.answers.records import (
     SourceLink,
     Step,
 )
-from crmrag_query.artifacts.files import chunk_of
+from crmrag_query.artifacts.manifest import chunk_of
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.sources import file_of_graph
 from crmrag_query.context.context import ContextLine, Finding, Kind

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import Field, StringConstraints
 
-from crmrag_query.artifacts.files import write_text
+from crmrag_query.artifacts.manifest import write_text
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.reading import Record, read_part
 from crmrag_query.errors import QuestionError

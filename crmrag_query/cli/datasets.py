@@ -242,7 +242,7 @@ def rename(file: Path | None, data: Path, name: str, to: str) -> None:
 
     They have the name in them and stay as they are until a build under the new name has made its own.
     """
-    from crmrag_query.artifacts.places import release_ids
+    from crmrag_query.artifacts.manifest import release_ids
     from crmrag_query.config.datasets import rename_dataset
     from crmrag_query.config.reading import datasets_file
 

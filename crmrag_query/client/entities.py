@@ -16,7 +16,7 @@ import numpy as np
 
 from crmrag_query import bounds
 from crmrag_query.answers.records import SourceLink
-from crmrag_query.artifacts.places import EVALUATION, PIPELINE, evaluations_folder
+from crmrag_query.artifacts.manifest import EVALUATION, PIPELINE, evaluations_folder
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client.records import (
     CategoryShare,

@@ -37,16 +37,16 @@ from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList, lineage
 from crmrag_query.answers.subject import example_questions
 from crmrag_query.answers.taught import lesson_for
 from crmrag_query.answers.understand import FIRST as NO_TURNS
-from crmrag_query.artifacts.manifest import MANIFEST
-from crmrag_query.artifacts.mirror import bring_all, follow, mirror_folder, mirror_of
-from crmrag_query.artifacts.objects import is_address
-from crmrag_query.artifacts.places import (
+from crmrag_query.artifacts.manifest import (
     CURRENT,
+    MANIFEST,
     RELEASES,
     dataset_folder,
     datasets_with_releases,
     pointer,
 )
+from crmrag_query.artifacts.mirror import bring_all, follow, mirror_folder, mirror_of
+from crmrag_query.artifacts.objects import is_address
 from crmrag_query.artifacts.release import Opener, Part, Release, open_release
 from crmrag_query.client import wire
 from crmrag_query.client.entities import (

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rank_bm25 import BM25Okapi
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.parts import ExtractiveConfig
+from crmrag_query.config.loading import ExtractiveConfig
 from crmrag_query.documents.documents import SEPARATOR, Documents, Line
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import Mention

@@ -12,8 +12,7 @@ from crmrag_query.answers.ask import Ask, Conversation, prepare, search, stream
 from crmrag_query.answers.records import Answer, answer_of
 from crmrag_query.answers.taught import Lesson, lessons_of
 from crmrag_query.answers.understand import understand
-from crmrag_query.artifacts.files import sha256_file
-from crmrag_query.artifacts.places import PIPELINE
+from crmrag_query.artifacts.manifest import PIPELINE, sha256_file
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import EXPANSIONS, Mode
 from crmrag_query.errors import ModelError, QuestionError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from crmrag_query.config.parts import QuestionLexicon
+from crmrag_query.config.loading import QuestionLexicon
 from crmrag_query.dates import Interval, parse_date
 from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category

@@ -18,8 +18,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
-from crmrag_query.config.loading import Conversation
-from crmrag_query.config.parts import QuestionLexicon
+from crmrag_query.config.loading import Conversation, QuestionLexicon
 from crmrag_query.errors import QuestionError
 from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from crmrag_query.config.parts import QuestionLexicon
+from crmrag_query.config.loading import QuestionLexicon
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.lexicon import (
     ANYWHERE,

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from crmrag_query.config.parts import QuestionLexicon
+from crmrag_query.config.loading import QuestionLexicon
 from crmrag_query.config.reading import default_folder, read_yaml
 from crmrag_query.language import READ, language, variants
 from crmrag_query.language import Language as Base

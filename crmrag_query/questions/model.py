@@ -11,8 +11,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from crmrag_query.config.loading import Conversation
-from crmrag_query.config.parts import PromptsPart
+from crmrag_query.config.loading import Conversation, PromptsPart
 from crmrag_query.config.reading import CategoryName
 from crmrag_query.errors import CrmRagError
 from crmrag_query.llm.model import Message, Model, Schema, repair, reply_of

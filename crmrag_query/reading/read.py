@@ -14,8 +14,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import language
-from crmrag_query.plans.compute import Outcome
-from crmrag_query.plans.execute import results
+from crmrag_query.plans.execute import Outcome, results
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way, flattened, ways_of
 from crmrag_query.plans.world import World
 from crmrag_query.questions.analysis import Analysis

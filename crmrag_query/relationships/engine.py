@@ -25,8 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.loading import Method
-from crmrag_query.config.parts import RelationshipSet
+from crmrag_query.config.loading import Method, RelationshipSet
 from crmrag_query.errors import ConfigError, CrmRagError
 from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Bytes, Ints, Longs, Rows, consecutive, spread
 from crmrag_query.graph.arrays import distinct as ascending

@@ -22,8 +22,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.artifacts.files import sha256_files
-from crmrag_query.artifacts.manifest import other_version, rebuild
+from crmrag_query.artifacts.manifest import other_version, rebuild, sha256_files
 from crmrag_query.artifacts.release import TRUSTING_NOBODY, Opener, Release, host_of
 from crmrag_query.config.datasets import load_datasets
 from crmrag_query.errors import (

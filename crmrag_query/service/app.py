@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 
 from crmrag_query.answers.ask import prepare
 from crmrag_query.answers.records import Event
-from crmrag_query.artifacts.files import read_ahead, room
+from crmrag_query.artifacts.manifest import read_ahead, room
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client import wire
 from crmrag_query.client.local import FIRST, Library

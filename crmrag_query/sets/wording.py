@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.parts import SetWords
+from crmrag_query.config.loading import SetWords
 from crmrag_query.dates import Interval, civil, describe, year_interval
 from crmrag_query.entities.named import category_name
 from crmrag_query.errors import QuestionError

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from crmrag_query.artifacts.places import RELEASES, user_cache
+from crmrag_query.artifacts.manifest import RELEASES, user_cache
 from crmrag_query.artifacts.release import Release
 from crmrag_query.bounds import check_range
 from crmrag_query.codec import from_plain, from_problem, to_json

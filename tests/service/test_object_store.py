@@ -15,8 +15,8 @@ from crmrag_assets.release.push import push
 from crmrag_query import Client
 from crmrag_query.artifacts import mirror as mirroring
 from crmrag_query.artifacts import objects as storing
+from crmrag_query.artifacts.manifest import dataset_folder
 from crmrag_query.artifacts.objects import open_objects
-from crmrag_query.artifacts.places import dataset_folder
 from crmrag_query.cli.main import group
 from crmrag_query.client import wire
 from crmrag_query.errors import StoreUnreachable

@@ -62,9 +62,8 @@ from crmrag_assets.sources.endpoint.queries import (
 )
 from crmrag_assets.sources.kinds import Kind, Opening
 from crmrag_assets.sources.rdf.lines import valid_iri
-from crmrag_query.artifacts.files import BUCKETS, bucket_of, canonical_json, write_text
-from crmrag_query.config.build import Requests
-from crmrag_query.config.loading import Method
+from crmrag_query.artifacts.manifest import BUCKETS, bucket_of, canonical_json, write_text
+from crmrag_query.config.loading import Method, Requests
 from crmrag_query.config.operations import Watching
 from crmrag_query.config.sources.endpoint import EndpointConfig
 

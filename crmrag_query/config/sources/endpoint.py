@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from crmrag_query.config.build import Requests
+from crmrag_query.config.loading import Requests
 from crmrag_query.config.reading import FORBIDDEN_IN_IRI, FORMER, Count, NotNegative, Positive, Record
 from crmrag_query.config.sources import Iri, SourceConfig, absolute_iri, is_absolute
 

@@ -27,7 +27,7 @@ from crmrag_assets.release.publish import roll_back
 from crmrag_assets.runs import EMBEDS_TAG
 from crmrag_assets.steps.indexes import cache_of, caches_of
 from crmrag_query import Client
-from crmrag_query.artifacts.places import PREVIOUS, pointer
+from crmrag_query.artifacts.manifest import PREVIOUS, pointer
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.errors import BuildError, QuestionError
 from crmrag_query.retrieval.dense import DenseIndex

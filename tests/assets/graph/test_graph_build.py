@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from crmrag_query.artifacts.files import entries
+from crmrag_query.artifacts.manifest import entries
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_EVENT, FLAG_LABELLED, FLAG_SKOLEM
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category

@@ -21,7 +21,7 @@ from crmrag_assets.profile import kinds
 from crmrag_assets.profile import kinds as ground
 from crmrag_assets.profile.kinds import CHARACTERS, TOP, class_sets
 from crmrag_assets.profile.ties import TieCounts
-from crmrag_query.artifacts.files import entries
+from crmrag_query.artifacts.manifest import entries
 from crmrag_query.config import load_method
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category

@@ -25,11 +25,17 @@ from crmrag_assets.release.publish import publish
 from crmrag_assets.release.push import Pushed, push
 from crmrag_query.artifacts import mirror as mirroring
 from crmrag_query.artifacts import objects as storing
-from crmrag_query.artifacts.files import FileEntry, entries
-from crmrag_query.artifacts.manifest import Manifest
+from crmrag_query.artifacts.manifest import (
+    FileEntry,
+    Manifest,
+    dataset_folder,
+    entries,
+    find_release,
+    pointer,
+    release_ids,
+)
 from crmrag_query.artifacts.mirror import Mirror, mirror_folder, mirror_of, read_stored
 from crmrag_query.artifacts.objects import Objects, Replaced, open_objects
-from crmrag_query.artifacts.places import dataset_folder, find_release, pointer, release_ids
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError, BuildHeldUp, ReleaseError, ReleaseNotFound, StoreUnreachable
 from crmrag_query.timing import Kept

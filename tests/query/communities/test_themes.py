@@ -19,7 +19,7 @@ from crmrag_query.cli.main import group
 from crmrag_query.client.local import open_engine
 from crmrag_query.client.wire import ListThemes
 from crmrag_query.communities import WORDS, Communities, Summaries
-from crmrag_query.config.parts import sentences
+from crmrag_query.config.loading import sentences
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import QuestionError, ReleaseError, UnknownEntity
 from crmrag_query.language import LANGUAGES
