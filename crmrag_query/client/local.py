@@ -22,6 +22,7 @@ import numpy as np
 from crmrag_query import bounds
 from crmrag_query.answers import ask as engine
 from crmrag_query.answers.ask import Ask, prepare, scores_of, stream
+from crmrag_query.answers.exact import lesson_for
 from crmrag_query.answers.records import (
     Answer,
     Done,
@@ -35,7 +36,6 @@ from crmrag_query.answers.records import (
 )
 from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList, lineage
 from crmrag_query.answers.subject import example_questions
-from crmrag_query.answers.taught import lesson_for
 from crmrag_query.answers.understand import FIRST as NO_TURNS
 from crmrag_query.artifacts.manifest import (
     CURRENT,

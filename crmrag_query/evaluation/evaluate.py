@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from crmrag_query.answers.ask import Ask, Conversation, prepare, search, stream
+from crmrag_query.answers.exact import Lesson, lessons_of
 from crmrag_query.answers.records import Answer, answer_of
-from crmrag_query.answers.taught import Lesson, lessons_of
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.manifest import PIPELINE, sha256_file
 from crmrag_query.artifacts.release import Release
