@@ -24,7 +24,7 @@ from dagster._core.instance.ref import InstanceRef
 from filelock import FileLock
 from sqlalchemy.exc import DBAPIError
 
-from crmrag_assets.build.reporting import current_reporter
+from crmrag_assets.build.step import current_reporter
 from crmrag_assets.build.store import BROKEN, FULL, causes, disk_trouble, is_memory
 from crmrag_query.artifacts.manifest import dataset_folder, pointer, write_text
 from crmrag_query.config.operations import Database

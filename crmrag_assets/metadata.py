@@ -24,8 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from crmrag_assets.build.reporting import rows_of
-from crmrag_assets.build.step import BuildContext, Outcome, is_made
+from crmrag_assets.build.step import BuildContext, Outcome, is_made, rows_of
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.harvest.report import NOTES
 from crmrag_assets.harvest.triples import TRIPLES

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from crmrag_query.config.datasets import DatasetConfig
-from crmrag_query.config.loading import Method, Relation, RelationshipSet, Requests
+from crmrag_query.config.loading import Method, Relation, RelationshipSet
+from crmrag_query.config.reading import Requests
 from crmrag_query.errors import ConfigError, Mistake
 from crmrag_query.language import READ
 from crmrag_query.ontology.load import Ontology, did_you_mean, take_apart

@@ -86,7 +86,7 @@ FLOORS = {
     "crmrag_assets": (
         "build", "harvest graph documents instance event_log", "sources profile partitions", "runs indexes communities",
         "opened graph_partitions", "release", "quality metadata", "steps checks", "operations", "assets",
-        "launch", "embedding", "cli", "automation", "definitions",
+        "launch", "cli", "automation", "definitions",
     ),
 }  # fmt: skip
 """Packages and modules by floor, the lowest first: each imports only from floors below its own."""

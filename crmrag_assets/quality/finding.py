@@ -11,9 +11,8 @@ import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from crmrag_assets.build.step import UNWANTED, BuildContext
+from crmrag_assets.build.step import PLACES, UNWANTED, BuildContext
 from crmrag_assets.build.store import data_version
-from crmrag_assets.release.publish import PLACES
 from crmrag_query.artifacts.manifest import (
     CURRENT,
     PREVIOUS,
@@ -31,6 +30,7 @@ from crmrag_query.version import __version__
 
 BuildCheck = Check[BuildContext]
 SHOWN = 5  # samples in a check's tables
+COMPARED = 20  # entities of a release: of fewer, shares and their falls are chance
 FOLDER = "checks"  # in the working folder of a data set
 
 

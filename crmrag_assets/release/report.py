@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_assets.build.reporting import escaped, table
-from crmrag_assets.build.step import BuildContext, chunks_of
+from crmrag_assets.build.step import BuildContext, chunks_of, escaped, table
 from crmrag_assets.harvest.prefetch import verdict
 from crmrag_assets.indexes.aggregation import count_classes
 from crmrag_assets.opened import catalogue_of, documents_of, graph_of, with_vectors

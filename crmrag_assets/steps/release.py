@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from crmrag_assets.build.step import (
+    PLACES,
     BuildContext,
     Inputs,
     Stats,
@@ -28,14 +29,7 @@ from crmrag_assets.build.store import Published
 from crmrag_assets.opened import documents_of, graph_of, harvest_of, with_vectors
 from crmrag_assets.quality.checks import CHECKS
 from crmrag_assets.quality.finding import require_sound
-from crmrag_assets.release.publish import (
-    PLACES,
-    Pinned,
-    companion_files,
-    pinned_files,
-    publish,
-    require_consistent,
-)
+from crmrag_assets.release.publish import Pinned, companion_files, pinned_files, publish, require_consistent
 from crmrag_assets.release.push import push
 from crmrag_assets.release.report import make_report, report_markdown
 from crmrag_assets.sources.several import Several

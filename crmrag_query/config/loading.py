@@ -33,11 +33,11 @@ from crmrag_query.config.reading import (
     CategoryName,
     Codes,
     Count,
-    NotNegative,
     Pattern,
     Positive,
     Properties,
     Record,
+    Requests,
     Share,
     config_folder,
     default_folder,
@@ -770,31 +770,6 @@ class Chunks(Record):
     """Entities per chunk, until there are 256 chunks."""
 
     entities: Count
-
-
-class Requests(Record):
-    """How a SPARQL endpoint is asked: sizes, patience and politeness; a data set may set its own.
-
-    `batch_entities` IRIs in one VALUES request; up to `subject_rows` subjects are discovered in one response, more of them
-    in pages of `page_rows`. `pause_seconds` between the starts of two requests, at most `parallel` at once. A request that
-    fails is tried `retries` times more, after `first_wait_seconds`, doubled each time up to `longest_wait_seconds`. Up to
-    `blank_rows` triples with blank nodes are fetched in one response; more of them tree by tree, to `blank_depth` blank
-    nodes below an entity. A build stops after `request_budget` times the requests that an endpoint of its size needs at best.
-    """
-
-    batch_entities: Count
-    page_rows: Count
-    subject_rows: int = Field(ge=0)
-    timeout_seconds: Positive
-    pause_seconds: NotNegative
-    parallel: Count
-    retries: int = Field(ge=0)
-    first_wait_seconds: NotNegative
-    longest_wait_seconds: NotNegative
-    response_bytes: Count
-    blank_rows: int = Field(ge=0)
-    blank_depth: Count
-    request_budget: Count
 
 
 class Names(Record):

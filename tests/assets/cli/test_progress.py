@@ -10,8 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from crmrag_assets.build.reporting import LineReporter, duration, rows_of
-from crmrag_assets.build.step import UNWANTED, Outcome
+from crmrag_assets.build.step import UNWANTED, LineReporter, Outcome, duration, rows_of
 from crmrag_assets.build.store import Record
 from crmrag_assets.cli.options import show_concerns, show_summary
 from crmrag_query.artifacts.manifest import PROVENANCE, canonical_json
