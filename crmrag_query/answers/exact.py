@@ -50,11 +50,9 @@ from crmrag_query.plans.records import (
 )
 from crmrag_query.plans.within import Scope
 from crmrag_query.plans.world import World
-from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState, Focus, FollowUp, Kind, Turn
-from crmrag_query.questions.form import Form
-from crmrag_query.questions.lexicon import RefWords, compiled, ref_words
-from crmrag_query.questions.words import chunks_of
+from crmrag_query.questions.form import Analysis, Form
+from crmrag_query.questions.lexicon import RefWords, chunks_of, compiled, ref_words
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.earlier import Antecedent, antecedent_of, as_list, goes_on, plan_of, says_otherwise
 from crmrag_query.reading.exonyms import WHOLE

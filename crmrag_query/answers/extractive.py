@@ -25,8 +25,7 @@ from crmrag_query.entities.named import SourceTriple, type_label, type_nodes
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.linking import Mention
-from crmrag_query.questions.analysis import Analysis
-from crmrag_query.questions.form import Form, Reading
+from crmrag_query.questions.form import Analysis, Form, Reading
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.lexicon import Lexicon
 from crmrag_query.reading.read import Parsed

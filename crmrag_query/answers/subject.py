@@ -44,8 +44,7 @@ from crmrag_query.plans.profile import Profile
 from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import Kind
 from crmrag_query.questions.form import Form
-from crmrag_query.questions.lexicon import Language, compiled
-from crmrag_query.questions.words import Phrases
+from crmrag_query.questions.lexicon import Language, Phrases, compiled
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.items import RANKING
 from crmrag_query.reading.lexicon import ANY, Lexicon, PhraseSpan, categories_of, relation_spans

@@ -194,7 +194,7 @@ def check(file: Path | None, name: str | None, dead: bool, ask: bool) -> None:
     from crmrag_query.config.loading import load_method
     from crmrag_query.config.operations import load_operations
     from crmrag_query.ontology.load import load_ontology
-    from crmrag_query.retrieval.modes import known_modes
+    from crmrag_query.retrieval.channels import known_modes
     from crmrag_query.validation import check_dataset, check_method
 
     method, ontology = load_method(), load_ontology()

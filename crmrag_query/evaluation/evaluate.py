@@ -39,9 +39,8 @@ from crmrag_query.plans.execute import execute
 from crmrag_query.plans.world import World
 from crmrag_query.reading.heard import analysed
 from crmrag_query.reading.read import parse
-from crmrag_query.retrieval.channels import Channel, channel_names, channel_of
+from crmrag_query.retrieval.channels import Channel, channel_names, channel_of, find_mode, lacking
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.modes import find_mode, lacking
 from crmrag_query.text import parts_of
 
 ORDER = ("dense", "sparse", "named", "tied", "dated", "walked", "typed")

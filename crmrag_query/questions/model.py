@@ -17,9 +17,8 @@ from crmrag_query.errors import CrmRagError
 from crmrag_query.llm.model import Message, Model, Schema, repair, reply_of
 from crmrag_query.notes import Note
 from crmrag_query.ontology.categories import Category
-from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import QUESTIONS, ConversationState
-from crmrag_query.questions.form import Form
+from crmrag_query.questions.form import Analysis, Form
 
 SECONDS = 20.0  # until the model must be done, both rounds each (``conversation.seconds``)
 UNANALYSED = "The question was analysed by its words."

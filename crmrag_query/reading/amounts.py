@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from crmrag_query.language import Language, language
 from crmrag_query.plans.execute import known_unit
-from crmrag_query.questions.words import Chunk
+from crmrag_query.questions.lexicon import Chunk
 from crmrag_query.reading.items import Amount, Item
 from crmrag_query.text import fold
 

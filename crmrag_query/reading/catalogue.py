@@ -23,9 +23,9 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.profile import Profile, PropertyProfile
 from crmrag_query.plans.records import Plan, Target
 from crmrag_query.plans.world import World
-from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
-from crmrag_query.questions.words import asked
+from crmrag_query.questions.form import Analysis
+from crmrag_query.questions.lexicon import asked
 from crmrag_query.reading.earlier import plan_of
 from crmrag_query.reading.exonyms import Exonyms, phrases
 from crmrag_query.reading.heard import analysed

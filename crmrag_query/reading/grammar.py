@@ -41,7 +41,7 @@ from crmrag_query.plans.records import (
     parts_of,
 )
 from crmrag_query.plans.world import World, class_numbers, leading_to, pairs
-from crmrag_query.questions.words import Chunk
+from crmrag_query.questions.lexicon import Chunk
 from crmrag_query.reading.amounts import amounts, size_of
 from crmrag_query.reading.earlier import as_list, changed
 from crmrag_query.reading.items import (

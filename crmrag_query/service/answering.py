@@ -20,14 +20,21 @@ from typing import Any, TypeVar, cast
 from anyio import CapacityLimiter, move_on_after, to_thread
 
 from crmrag_query.answers.records import Answer, Done, Event, Used, answer_of, is_lasting
-from crmrag_query.bounds import check_text
 from crmrag_query.client import wire
 from crmrag_query.client.local import Engine
 from crmrag_query.client.records import Datasets, Export, Unavailable
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import Malformed, from_plain, parse_json, to_json
 from crmrag_query.config.service import ServiceConfig, Work
-from crmrag_query.errors import Busy, CrmRagError, NotAllowed, NotKept, QuestionError, ReleaseError
+from crmrag_query.errors import (
+    Busy,
+    CrmRagError,
+    NotAllowed,
+    NotKept,
+    QuestionError,
+    ReleaseError,
+    check_text,
+)
 from crmrag_query.service import responses as records
 from crmrag_query.service.observe import Observer
 from crmrag_query.service.responses import REPLAY, Feedback

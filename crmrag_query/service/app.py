@@ -12,13 +12,20 @@ import signal
 import socket
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, closing, nullcontext, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    closing,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from dataclasses import dataclass, replace
 from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 import uvicorn
@@ -28,7 +35,9 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import FileResponse, StreamingResponse
 from starlette.routing import Match
+from starlette.routing import Route as McpRoute
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
@@ -38,9 +47,10 @@ from crmrag_query.artifacts.manifest import read_ahead, room
 from crmrag_query.artifacts.mirror import shown_place
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client import wire
+from crmrag_query.client.base import AsyncClient
 from crmrag_query.client.local import FIRST, Library, open_engine
 from crmrag_query.client.wire import Route
-from crmrag_query.codec import Problem, from_plain, parse_json, to_json
+from crmrag_query.codec import Problem, from_plain, from_problem, parse_json, to_json, to_plain, to_problem
 from crmrag_query.config.service import load_service
 from crmrag_query.documents.pages import Pages
 from crmrag_query.errors import (
@@ -54,7 +64,7 @@ from crmrag_query.errors import (
 from crmrag_query.llm.model import LiteLLM, Model
 from crmrag_query.service import openapi
 from crmrag_query.service.answering import Answering, Desk, Workers
-from crmrag_query.service.guard import LIMITS, Access, Guard, SafeHeaders
+from crmrag_query.service.guard import LIMITS, Access, Guard, SafeHeaders, again
 from crmrag_query.service.observe import SHARED, Observer, Watch, log_to_stderr
 from crmrag_query.service.openai import OpenAI, unknown_path
 from crmrag_query.service.openapi import docs_page
@@ -86,10 +96,83 @@ from crmrag_query.service.responses import (
     written,
 )
 from crmrag_query.service.store import Store
-from crmrag_query.service.tools import MCP, mcp_server
 from crmrag_query.service.uploads import LOOK_SECONDS, LOOKED, UPLOADS, Refused, Sent, Uploads, part_of
 from crmrag_query.timing import tells_questions
 from crmrag_query.version import __version__
+
+Q = TypeVar("Q")
+T = TypeVar("T")
+MCP = "/mcp"
+
+
+@dataclass(frozen=True)
+class Here:
+    """The transport of a client that the service itself answers; its errors tell no more than those over HTTP do."""
+
+    answering: Answering
+
+    async def send(self, route: Route[Q, T], request: Q) -> T:
+        with _as_problems():
+            return await self.answering.result(route, request)
+
+    async def stream(self, request: wire.Ask) -> AsyncGenerator[Event]:
+        with _as_problems():
+            async for event in self.answering.events(request):
+                if isinstance(event, CrmRagError):
+                    raise event
+                yield event
+
+    async def close(self) -> None:
+        pass
+
+
+@contextmanager
+def _as_problems() -> Iterator[None]:
+    """Errors as their problem documents tell them; the log has the whole where that is less."""
+    try:
+        yield
+    except CrmRagError as error:
+        problem = to_problem(error)
+        if problem.status >= 500:
+            LOG.warning("A tool failed: %s", error)
+        raise from_problem(to_plain(problem)) from None
+    except Exception:  # a fault of ours, of any kind: its text may hold paths or data
+        LOG.exception("A tool failed")
+        raise CrmRagError("The service failed.", "The service's log has the details.") from None
+
+
+@dataclass(frozen=True)
+class Served:
+    """Where the MCP server answers, and what must run as long as it does."""
+
+    path: McpRoute
+    running: AbstractAsyncContextManager[object]
+
+
+def mcp_server(answering: Answering) -> Served | None:
+    """The MCP server; None where its extra is not installed. Whom it answers, and which bodies, is the guard's business."""
+    try:
+        from crmrag_query.mcp.server import http_app
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] != "mcp":
+            raise  # a fault of ours, not an extra that is missing
+        return None
+    config = answering.desk.config
+    client = AsyncClient.over(Here(answering), "this service")
+    app = http_app(client, MCP, body_bytes=config.bounds.body_bytes, config=config.mcp)
+    return Served(McpRoute(MCP, _Posted(app), methods=["POST"]), app.router.lifespan_context(app))
+
+
+class _Posted:
+    """Hands over requests, and ends the work of those whose callers leave."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        body = await request.body()
+        await unless_left(Request(scope, receive), self._app(scope, again(body, receive), send))
 
 
 def make_ready(releases: Library, model: Model | None = None) -> None:

@@ -23,7 +23,7 @@ from crmrag_query.config.loading import sentences
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import QuestionError, ReleaseError, UnknownEntity
 from crmrag_query.language import LANGUAGES
-from crmrag_query.retrieval.modes import find_mode
+from crmrag_query.retrieval.channels import find_mode
 from tests.conftest import ROOT
 from tests.support.shared import sample_release
 

@@ -18,8 +18,7 @@ from crmrag_query.retrieval import pipeline
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.pipeline import retrieve
-from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.release_channels import ReleaseChannels
+from crmrag_query.retrieval.release_channels import Query, ReleaseChannels
 from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.retrieval.sparse import SparseIndex
 from tests.support.builds import BASE
