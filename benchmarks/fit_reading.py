@@ -46,9 +46,8 @@ SHARPNESS = 2.0  # of the softmax, by points
 REGULAR = 2.0  # how much a weight of its own costs
 FEATURES = (
     "words",
-    "EMPTY_SET",
-    "EMPTY number",
-    "EMPTY rank",
+    "EMPTY",
+    "NO",
     "WALKED",
     "FARTHER",
     "UNKIND",
@@ -74,9 +73,8 @@ def features_of(reading: Reading) -> list[float]:
     target = plan.target
     return [
         reading.worded,
-        float(empty and kind == "list"),
-        float(empty and kind in ("count", "ask")),
-        float(empty and kind in ("rank", "group")),
+        float(empty and kind != "ask"),
+        float(empty and kind == "ask"),
         float(len(walks)),
         float(steps - len(walks)),
         float(bool(target.categories) and not (target.types or target.classes)),

@@ -39,6 +39,7 @@ from crmrag_query.answers.extractive import (
     lost_words,
     nothing_of,
     refusal,
+    speaks,
 )
 from crmrag_query.answers.facts import NAMED, Facts, any_known, nowhere, portrait, recorded, told_facts
 from crmrag_query.answers.generated import Written, fitted, messages_for, most_documents, stream_answer
@@ -93,7 +94,6 @@ from crmrag_query.entities.named import category_name, type_nodes
 from crmrag_query.errors import MissingExtraError, ModelError, QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
-from crmrag_query.language import LANGUAGES
 from crmrag_query.linking import NameIndex, meant
 from crmrag_query.llm.model import CannedModel, Metered, Model
 from crmrag_query.notes import Note
@@ -729,10 +729,14 @@ class Turn:
         if (told := self._of_found(cited)) is not None:
             return told
         lost = lost_words(release, parsed, prepared.analysis, prepared.ranked)
-        # What is left of "how many people did it save?" without its verb is another number.
-        if lost and parsed.plan is not None and parsed.plan.compute.kind == "count":
-            text = release.method.sets.words(language).unknown.replace("{first}", quoted(lost, language))
-            return self._checked(text, cited, refused=not self._offers)
+        # No line counts or ranks anything, and what is left of "how many people did it save?" is another number.
+        kind = parsed.plan.compute.kind if parsed.plan is not None else ""
+        unknown = release.method.sets.words(language).unknown.replace("{first}", quoted(lost, language))
+        if kind in ("rank", "group") and self._finds and parsed.firm and not parsed.guessed:
+            text = f"{self._perhaps(cited)} {unknown if lost else ''}".rstrip()
+            return self._checked(text, cited, refused=False)
+        if lost and kind in ("count", "rank", "group"):
+            return self._checked(unknown, cited, refused=not self._offers)
         extracted = self._extracted(cited)
         unnamed = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
         if extracted.refused and unnamed and not cited_numbers(extracted.text):
@@ -743,11 +747,9 @@ class Turn:
             text = perhaps if bare else f"{text}\n{perhaps}"
         # said of the set that stands beside it as well
         elif lost and isinstance(exact, Exact) and not extracted.refused:
-            said = quoted(lost, language)
-            text += "\n" + release.method.sets.words(language).unknown.replace("{first}", said)
-        return self._checked(
-            text, cited, extracted.refused and not (self._offers or perhaps), extracted.notes
-        )
+            text += f"\n{unknown}"
+        answers = self._offers or (bool(perhaps) and self._finds)
+        return self._checked(text, cited, extracted.refused and not answers, extracted.notes)
 
     @property
     def _finds(self) -> bool:
@@ -755,7 +757,9 @@ class Turn:
         exact = self.exact
         if not isinstance(exact, Exact) or not exact.set.size:
             return False
-        return bool(exact.plan.where or exact.plan.target.types)
+        return bool(
+            exact.plan.where or exact.plan.target.types or exact.plan.compute.kind in ("rank", "group")
+        )
 
     @property
     def _offers(self) -> bool:
@@ -768,16 +772,29 @@ class Turn:
         return self._finds and isinstance(self.exact, Exact) and self.exact.parsed.likely
 
     def _likeliest(self, cited: SourceList) -> str:
-        """The set of a likely reading, told as what may be meant; "" where there is none, and where what is cited has all of
-        it. A yes that is not sure is none."""
+        """The set of a likely reading, told as what may be meant, also that it is empty; "" where there is none, and where
+        all of it is cited. A yes that is not sure is none."""
         exact = self.exact
-        if not isinstance(exact, Exact) or not self._is_likely or exact.set.kind == "ask":
+        if not isinstance(exact, Exact) or exact.set.kind == "ask":
+            return ""
+        empty = exact.parsed.likely and not exact.set.size and bool(exact.plan.where)
+        if not (self._is_likely or empty):
             return ""
         nodes = (self.release[Graph].node(one.iri) for one in exact.set.members)
-        if exact.set.kind == "list" and all(node is not None and cited.has(node) for node in nodes):
+        if (
+            exact.set.kind == "list"
+            and not empty
+            and all(node is not None and cited.has(node) for node in nodes)
+        ):
             return ""
-        words = self.release.method.sets.words(exact.set.language)
-        return words.perhaps.replace("{what}", told_set(self.release, exact, cited))
+        return self._perhaps(cited)
+
+    def _perhaps(self, cited: SourceList) -> str:
+        """The set of the best reading as what may be meant; "" without one."""
+        if not isinstance(self.exact, Exact):
+            return ""
+        words = self.release.method.sets.words(self.exact.set.language)
+        return words.perhaps.replace("{what}", told_set(self.release, self.exact, cited))
 
     def _of_lines(self, cited: SourceList) -> Written:
         """What the lines say that were found, and nothing else."""
@@ -828,8 +845,7 @@ class Turn:
         if found.text:
             text = " ".join(filter(None, (found.text, found.lacking, words.unknown.replace("{first}", said))))
             return self._checked(text, cited, refused=False)
-        # where no verbs are known, none is missing in the data
-        if asked.telling or language not in LANGUAGES:
+        if asked.telling or not speaks(release, language):
             text = portrait(release, asked.nodes, language, cited)
             text = f"{text} {words.unknown.replace('{first}', said)}"
             return self._checked(text, cited, refused=False)

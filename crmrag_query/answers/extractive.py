@@ -230,8 +230,11 @@ def _is_silent(release: Release, reading: Reading, ranked: Sequence[Evidence]) -
     if reading.form is not Form.SPECIFIC or reading.expects or not reading.cueing:
         return False
     about = [one for one in ranked if one.mention >= ANCHORED]
-    of_the_data = reading.language in release.manifest.languages
-    return bool(about) and of_the_data and not any(one.cued for one in (*about, *ranked[:NEAR]))
+    return (
+        bool(about)
+        and speaks(release, reading.language)
+        and not any(one.cued for one in (*about, *ranked[:NEAR]))
+    )
 
 
 def extract_answer(
@@ -272,9 +275,13 @@ def extract_answer(
         return words.none
     told = (node for one in candidates for node in release[Documents].told_in(one.document))
     nodes = [node for node in told if node not in excluded]
-    if (typed := types.of(nodes)) is not None:
+    heads = {reading.words[at] for at in reading.heads}
+    said = [word for word in reading.content if word not in reading.cueing and word not in heads]
+    holding = {one.line.entity for one in ranked if holds_all(one, said)}  # objects from *Egypt*
+    if (typed := types.of([node for node in nodes if not said or node in holding])) is not None:
         return _found_set(release, reading, typed, cited)
-    return _lines(release, reading, ranked, cited)
+    ranked = [one for one in ranked if not said or any(holds_all(one, [word]) for word in said)]
+    return _lines(release, reading, ranked, cited) if ranked else words.none
 
 
 def _says_more(release: Release, stated: StatedSet, tied: TiedSet, types: AskedTypes) -> bool:
@@ -419,6 +426,11 @@ def _found_set(release: Release, reading: Reading, nodes: list[int], cited: Sour
 LOOKED_AT = 10  # lines of evidence in which a word that was not understood may stand
 
 
+def speaks(release: Release, code: str) -> bool:
+    """Whether we and the data speak a language: only then does a word that nothing has tell that nothing is recorded."""
+    return code in LANGUAGES and release[Lexicon].speaks(code, release.manifest.languages)
+
+
 def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]) -> str:
     """What to say where the data does not tell, in the question's language; "" where it may.
 
@@ -430,14 +442,19 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
         return ""
     words, words_of = release.method.sets.words(analysis.reading.language), release[SparseIndex].terms
     named = (word for name in parsed.unnamed for word in tokenize(name))
-    nowhere = analysis.reading.language in release.manifest.languages and not any(map(words_of, named))
+    nowhere = speaks(release, analysis.reading.language) and not any(map(words_of, named))
     unnamed = nothing_of(release, parsed, analysis, ranked)
     if unnamed and (analysis.form is Form.SPECIFIC or nowhere):
         return unnamed
     lost = lost_words(release, parsed, analysis, ranked)
-    if not lost or analysis.reading.rule.startswith("yes/no"):
+    by_relation = bool(parsed.absent) and len(lost) == len(parsed.unknown) == 1  # our own words for it
+    foreign = not by_relation and not speaks(release, analysis.reading.language)
+    if not lost or foreign or analysis.reading.rule.startswith("yes/no"):
         return ""
-    asked_of_one = analysis.form is Form.SPECIFIC and (parsed.guessed or parsed.named)
+    tied_by_words = bool(parsed.plan.where) and not parsed.guessed
+    # One word aside, of something named: "What can *visitors* see in room 3?", but "How much did X *cost* to build?"
+    told = tied_by_words and not parsed.empty and len(lost) == 1 and not _asks_amount(analysis.reading)
+    asked_of_one = analysis.form is Form.SPECIFIC and (parsed.guessed or (parsed.named and not told))
     asked, tied = _asked_or_tied(analysis.reading, lost)
     # One word aside, what is said of a list is understood, and told; a number would be another one.
     restricts = bool(parsed.plan.where) and not parsed.empty and parsed.plan.compute.kind != "count"
@@ -447,15 +464,24 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     strange = parsed.guessed and len(strangers) > restricts
     # Of something named, what is said by several words that no document has: its "relative humidity"; two are an aside
     # where others say what ties it.
-    tied_by_words = bool(parsed.plan.where) and not parsed.guessed
     strange |= bool(parsed.named) and sum(not words_of(word) for word in lost) > 1 + tied_by_words
     if not asked_of_one and not uncounted and not strange and not (parsed.absent and parsed.empty):
         return ""  # what lines tell of a list is told with the words that are not, and readings are offered beside it
-    if parsed.absent and len(lost) == len(parsed.unknown) == 1:
+    if by_relation:
         language, relations = analysis.reading.language, release.method.relations
         labels = (relations[id].label(language) for id in parsed.absent[:1])
         return words.absent.replace("{what}", quoted(labels, language))
     return words.not_told.replace("{words}", quoted(lost, analysis.reading.language))
+
+
+def _asks_amount(reading: Reading) -> bool:
+    """Whether a question asks how much or how many."""
+    own, words = language(reading.language), reading.words
+    heard = (roles for at in range(len(words)) for _, roles in own.phrases.at(words, at))
+    return any(not roles.isdisjoint(AMOUNTS) for roles in heard)
+
+
+AMOUNTS = frozenset({"questions.how_many", "questions.how_much", "questions.how_long"})
 
 
 def _asked_or_tied(reading: Reading, lost: Collection[str]) -> tuple[list[str], list[str]]:
@@ -500,11 +526,10 @@ def is_denied(parsed: Parsed, analysis: Analysis) -> bool:
 def lost_words(
     release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequence[Evidence]
 ) -> tuple[str, ...]:
-    """Words that no reading says and that stand in none of the best lines; none where the data is in other languages than the
-    question, where we have no words of its language, or where it asks to be told about something."""
+    """Words that no reading says and that stand in none of the best lines; none where we have no words of the question's
+    language, or where it asks to be told about something."""
     reading = analysis.reading
-    known = reading.language in release.manifest.languages and reading.language in LANGUAGES
-    if not known or reading.rule.startswith("tell"):
+    if reading.language not in LANGUAGES or reading.rule.startswith("tell"):
         return ()
     said = {word for one in ranked[:LOOKED_AT] for word in tokenize(one.match)}
     asides = language(reading.language).roles["verbs.asides"]

@@ -60,6 +60,7 @@ from crmrag_query.reading.lexicon import (
     NARROWER,
     PREPOSITIONS,
     VAGUE,
+    WHEREABOUTS,
     KindWords,
     RelationWords,
     category_nodes,
@@ -161,7 +162,8 @@ class Condition:
 @dataclass(frozen=True)
 class State:
     """A reading in the making: its nodes (0 is what is asked for) with the items that said them; conditions by node; the
-    words and small words that it says; ``doubt``: why it would not be sure."""
+    words and small words that it says; ``over``: the node that its ``compute`` counts or groups by, which may have conditions
+    as well; ``without``: a ranking of which nothing is meant; ``doubt``: why it would not be sure."""
 
     nodes: tuple[Meaning, ...]
     places: tuple[Item | None, ...]
@@ -171,8 +173,9 @@ class State:
     score: float
     spine: tuple[int, ...] = (0,)
     compute: Compute | None = None
+    over: int = -1
     doubt: frozenset[str] = frozenset()
-    extra: tuple[Constraint, ...] = ()
+    without: Compute | None = None
 
 
 @dataclass(frozen=True)
@@ -393,12 +396,10 @@ class Grammar:
             ):
                 after = (one for one in self.items if item.last < one.first <= item.last + 2)
                 yield from (f"two are asked for: {one.text}" for one in after if one.roles & SECOND)
+            if self.form.counts and item.roles & WHERE_OR_WHEN and not self._is_relative(item):
+                yield f"two are asked for: {item.text}"  # "how many are *where*"
         for item in asking_anew(self.items, self.words, self.own):
-            behind = {role for one in self.items if one.first == item.last for role in one.roles}
-            if not (
-                "questions.how_many" in item.roles and "operators.per" in behind
-            ):  # "and how many of each"
-                yield f"a second question: {item.text}"
+            yield f"a second question: {item.text}"
         dates = [item for item in self.items if item.sort == "date"]
         either = roles["operators.or"]
         for item in dates:
@@ -414,8 +415,7 @@ class Grammar:
         spoken = {at for one in self.items if one.sort != "op" for at in range(one.first, one.last)}
         verbs = self.own.roles["verbs.be"] | self.own.roles["verbs.have"] | self.own.roles["verbs.do"]
         small = {at for at, word in enumerate(self.words) if word in self.own.stop - verbs} - spoken
-        chosen = [one for one in self.items if one.sort == "number" or one.roles & RANKING]
-        small |= {at for one in chosen for at in range(one.first, one.last)}
+        small |= self._choosing
         at, found = opener.last, list[int]()
         while at < len(self.words) and (at in self.open or (not found and at in small)):
             if at in self.open:
@@ -426,7 +426,7 @@ class Grammar:
         if "questions.how_many" in opener.roles:
             return frozenset(found[:1])
         follows = self.words[at] if at < len(self.words) else ""
-        if found and at == len(self.words) and any(one.last == found[0] for one in chosen):
+        if found and at == len(self.words) and found[0] - 1 in self._choosing:
             return frozenset(found[:1])  # "the three tallest *books*"
         ties = frozenset().union(*(self.own.roles[f"prepositions.{role}"] for role in PREPOSITION_ROLES))
         return frozenset(found[:1]) if follows in ties | verbs else frozenset()
@@ -644,8 +644,18 @@ class Grammar:
         )
 
     def _is_predicate(self, noun: Item) -> bool:
-        """ "Who are the donors": only small words stand between."""
-        return all(word in self.own.stop for word in self.words[1 : noun.first])
+        """ "Who are the (three oldest) donors": only small words and what chooses some stand between."""
+        return all(
+            word in self.own.stop or at in self._choosing
+            for at, word in enumerate(self.words[: noun.first])
+            if at
+        )
+
+    @property
+    def _choosing(self) -> frozenset[int]:
+        """The words of numbers and of superlatives."""
+        chosen = [one for one in self.items if one.sort == "number" or one.roles & RANKING]
+        return frozenset(at for one in chosen for at in range(one.first, one.last))
 
     # tying
 
@@ -741,7 +751,8 @@ class Grammar:
             )
         unsure = self._unsure_name(item, meaning)
         if not meaning.named and meaning.cost >= VAGUE:
-            unsure |= {f"vague: {item.text}"}
+            of_data = meaning.target is not None and (meaning.target.types or meaning.target.classes)
+            unsure |= {f"vague: {item.text}" if of_data else f"left open: {item.text}"}
         if (
             item.sort == "name"
             and meaning.category == int(Category.Place)
@@ -847,71 +858,69 @@ class Grammar:
             made = Compute(kind="pairs", ways=(*ways, tie.way))
             used = state.used | {pairs.first, flags["operators.same"].first}
             return replace(state, compute=made, used=used, score=state.score + COMPUTED)
-        # Texts that hold a word are no number of things.
+        # Texts that hold a word are no number of things; several departments are counted by, but are no number either.
         counted = item.sort != "text" and not meaning.named and not tie.stated
-        if parent == 0 and state.compute is None and counted and not timed:
-            to = self._anchor(state, condition.child)
-            for role, ascending in (("operators.most", False), ("operators.fewest", True)):
-                if role in flags:
-                    # Of all places, those that others lie in would have the most.
-                    way = tie.way.stated() if tie.way.inverse and state.nodes[0].generic else tie.way
-                    measure = Measure(kind="count", way=way, to=to)
-                    first = self._first(state, flags[role])
-                    made = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
-                    return replace(
-                        state,
-                        compute=made,
-                        used=state.used | {flags[role].first},
-                        score=state.score + COMPUTED,
-                    )
-            per = flags.get("operators.per") or flags.get("operators.breakdown") or self._split_by(item)
-            if per is not None and self._is_of_another(range(per.last, item.first)):
-                per = None  # "per *place of birth* of artists"
-            if per is None and self.form.counts and item.first and self._counts_each(item, meaning):
-                per = item
-            if per is not None:
-                made = Compute(kind="group", way=tie.way, to=Anchor() if meaning.generic else to)
-                gain = COMPUTED - self.weights.scattered * (1 - min(tie.share, 1.0))
-                return replace(state, compute=made, used=state.used | {per.first}, score=state.score + gain)
-            bounded = self._bounded(state, tie.way, to, flags, number)
-            if bounded is not None:
-                return bounded
-            least, op = _least(flags, number)
-            if least is not None and op is not None:
-                made = Compute(kind="rank", measure=Measure(kind="count", way=tie.way, to=to), at_least=least)
-                return replace(
-                    state, compute=made, used=state.used | {op.first}, score=state.score + COMPUTED
-                )
-        return replace(state, conditions=(*state.conditions, (parent, condition)))
+        several = meaning.named and not item.whole and len(meaning.iris) > 1
+        if parent or state.over >= 0 or state.compute is not None or timed or not (counted or several):
+            return replace(state, conditions=(*state.conditions, (parent, condition)))
 
-    def _bounded(
-        self, state: State, way: Way, to: Anchor, flags: Mapping[str, Item], number: Item | None
-    ) -> State | None:
-        """Things with exactly so many, or at most so many, of what a way leads to: without those that have more."""
-        if number is None or not isinstance(number.value, int):
-            return None
-        for role, more in (("operators.exactly", 1), ("operators.at_most", 1), ("operators.less_than", 0)):
-            if role not in flags or number.value + more < 1:
+        def made(compute: Compute | None, op: Item, gain: float = COMPUTED) -> State:
+            """The reading with what is made of all that the tie leads to; `_finished` tells which of these count."""
+            used = state.used | {op.first}
+            return replace(state, compute=compute, over=condition.child, used=used, score=state.score + gain)
+
+        for role, ascending in SIZES if counted else ():
+            if role not in flags:
                 continue
-            measure = Measure(kind="count", way=way, to=to)
-            above = Plan(compute=Compute(kind="rank", measure=measure, at_least=number.value + more))
-            extra = (*state.extra, Member(plan=above, negated=True))
-            made = None
-            if role == "operators.exactly":
-                made = Compute(kind="rank", measure=measure, at_least=max(number.value, 1))
-            return replace(
-                state,
-                compute=made,
-                extra=extra,
-                used=state.used | {flags[role].first},
-                score=state.score + COMPUTED,
-            )
-        return None
+            first = self._first(state, flags[role])
+            if role in COUNTED:
+                # Of all places, those that others lie in would have the most.
+                way = tie.way.stated() if tie.way.inverse and state.nodes[0].generic else tie.way
+                measure = Measure(kind="count", way=way)
+                return made(
+                    Compute(kind="rank", measure=measure, first=first, ascending=ascending), flags[role]
+                )
+            if tie.relation == "dimension" and meaning.target is not None and meaning.target.types:
+                way = Way(paths=self.world.relations[tie.relation].paths, types=meaning.target.types)
+                measure = Measure(kind="value", way=self._valued(way))  # "the longest *main span*"
+                doubt = state.doubt - {f"no word for: {tie.key}"} | self._measures(
+                    measure.way, state.nodes[0], {}
+                )
+                ranked = made(
+                    Compute(kind="rank", measure=measure, first=first, ascending=ascending), flags[role]
+                )
+                return replace(ranked, over=-1, doubt=doubt)
+        per = flags.get("operators.per") or flags.get("operators.breakdown") or self._split_by(item)
+        per = per or self._of_which(flags)
+        if per is not None and self._is_of_another(range(per.last, item.first)):
+            per = None  # "per *place of birth* of artists"
+        if per is None and self.form.counts and item.first and self._counts_each(item, meaning):
+            per = item
+        if per is not None:
+            gain = COMPUTED - self.weights.scattered * (1 - min(tie.share, 1.0))
+            return made(Compute(kind="group", way=tie.way), per, gain)
+        measure = Measure(kind="count", way=tie.way)
+        if counted and (bounded := _bounds(flags, number, measure)) is not None:
+            compute, without, op = bounded
+            return replace(made(compute, op), without=without)
+        return replace(state, conditions=(*state.conditions, (parent, condition)))
 
     def _split_by(self, item: Item) -> Item | None:
         """The "break down" of a question, for what stands behind "by"."""
         down = next((one for one in self.items if "operators.breakdown" in one.roles), None)
         return down if down is not None and "agent" in self._lead(item) and down.last <= item.first else None
+
+    def _of_which(self, flags: Mapping[str, Item]) -> Item | None:
+        """The "which" of a question that counts, before what they are counted by: "how many loans went to *which* museum"."""
+        which = flags.get("questions.what")
+        return which if which is not None and self.form.counts and not self._is_relative(which) else None
+
+    def _is_relative(self, op: Item) -> bool:
+        """Whether a question word follows on a noun: "are there churches *in which* frescoes survive"."""
+        at = op.first
+        at -= at > 0 and bool(self.own.preposition_roles(self.words[at - 1]))
+        behind = (one for one in self.items if one.last == at and at)
+        return any(one.sort in SPOKEN or "questions.there" in one.roles for one in behind)
 
     def _counts_each(self, item: Item, meaning: Meaning) -> bool:
         """Whether things are counted for each of a kind: each church, "by genre"; but by women is not for each of them."""
@@ -957,6 +966,8 @@ class Grammar:
         misplaced = w.far_parent * 3 if not before and self._modifies_next(item) else 0.0
         is_type, scored = self._is_type(item), []
         for tie in self.ties.between(near, far, self.own.code, self.said, self.form.asks):
+            if "place" in leads and tie.last in WHEREABOUTS:
+                continue
             says = self._said_by(tie)
             if headless and self.head_words:  # a noun before all else says what the near end is
                 says |= frozenset(at for at in self.head_words if self.stems[at] in tie.starts)
@@ -1114,8 +1125,8 @@ class Grammar:
         return both > 0 and (both < len(near.nodes) or near.named)
 
     def _vague(self, place: Item | None) -> frozenset[str]:
-        """The doubt of a noun that a name makes good: "the restorer Bell"."""
-        return frozenset({f"vague: {place.text}"} if place is not None else ())
+        """The doubts of a noun that a name makes good: "the restorer Bell"."""
+        return frozenset({f"vague: {place.text}", f"left open: {place.text}"} if place is not None else ())
 
     def _is_said_to_be(self, state: State, parent: int, item: Item) -> bool:
         """Whether a name stands right behind a noun that says what it is, or in its genitive."""
@@ -1433,7 +1444,14 @@ class Grammar:
             and not (denied and item.roles & NEGATIONS)
             and not any(item.first <= at < item.last for at in state.covered)
         }
-        where = [*self._conditions(state, 0), *extra, *state.extra]
+        if state.over >= 0:
+            told = any(parent == state.over for parent, _ in state.conditions)  # "the most finds *of bronze*"
+            every = compute.kind == "group" and state.nodes[state.over].generic and not told
+            to = Anchor() if every else self._anchor(state, state.over)
+            compute = counting(compute, to)
+            if state.without is not None:
+                extra.append(Member(plan=Plan(compute=counting(state.without, to)), negated=True))
+        where = [*self._conditions(state, 0), *extra]
         if head.plan is not None and place is None:
             return (yield from self._gone_on(head.plan, where, compute, score, left, state, sort))
         if head.plan is not None:
@@ -1873,9 +1891,12 @@ class Grammar:
             elif one.tie.stated and (item := state.places[one.child]) is not None:
                 yield Related(way=one.tie.way, to=Anchor(plan=self._holding(item)), negated=one.negated)
             elif one.period is not None:
+                edge = EDGES.get(one.tie.relation) or (
+                    "span" if one.lasting else self.ties.edge(one.tie.way, state.nodes[node])
+                )
                 yield Dated(
                     way=one.tie.way, begin=one.period.begin, end=one.period.end, negated=one.negated,
-                    edge=EDGES.get(one.tie.relation, "span"), certain=not one.lasting,
+                    edge=edge, certain=not one.lasting,
                 )  # fmt: skip
             elif one.others:  # "by someone other than X"
                 but = Plan(where=(Among(iris=state.nodes[one.child].iris, negated=True),))
@@ -1959,6 +1980,13 @@ SIZES = (
 )  # fmt: skip
 """Superlatives of a number, and whether the least comes first."""
 TEMPORAL = ("operators.earliest", "operators.latest", "operators.sort_date")
+COUNTED = frozenset({"operators.most", "operators.fewest"})
+"""Of these those of how many things there are."""
+BOUNDS = (
+    ("operators.exactly", 0, 1), ("operators.at_most", None, 1), ("operators.less_than", None, 0),
+    ("operators.at_least", 0, None), ("operators.or_more", 0, None), ("operators.more_than", 1, None),
+)  # fmt: skip
+"""Operators before a number of things, with what to add to it for the least that things have, and for what they have not."""
 SUPERLATIVE = RANKING | {"operators.every", "operators.not", "operators.both"}
 MEANT = NEGATIONS | EXCEPTIONS | RANKING | frozenset({
     "operators.more_than", "operators.less_than", "operators.exactly", "operators.at_least", "operators.at_most",
@@ -1987,13 +2015,30 @@ def tells_purchases(world: World) -> bool:
     return bool(bought.any() and (every & ~bought).any())
 
 
-def _least(flags: Mapping[str, Item], number: Item | None) -> tuple[int | None, Item | None]:
-    if number is None or not isinstance(number.value, int):
-        return None, None
-    for role, more in (("operators.at_least", 0), ("operators.or_more", 0), ("operators.more_than", 1)):
-        if role in flags and number.value + more > 0:
-            return number.value + more, flags[role]
-    return None, None
+def _bounds(
+    flags: Mapping[str, Item], number: Item | None, measure: Measure
+) -> tuple[Compute | None, Compute | None, Item] | None:
+    """What keeps the things that have so many or more, what those that have too many, and the operator."""
+    many = number.value if number is not None else None
+    if not isinstance(many, int):
+        return None
+    for role, low, high in BOUNDS:
+        if role not in flags or many + max(one for one in (low, high) if one is not None) < 1:
+            continue
+        compute = without = None
+        if low is not None:
+            compute = Compute(kind="rank", measure=measure, at_least=max(many + low, 1))
+        if high is not None:
+            without = Compute(kind="rank", measure=measure, at_least=many + high)
+        return compute, without, flags[role]
+    return None
+
+
+def counting(compute: Compute, to: Anchor) -> Compute:
+    """A ranking or a group with what it counts or groups by; others as they are."""
+    if compute.measure is None:
+        return compute.model_copy(update={"to": to}) if compute.kind == "group" else compute
+    return compute.model_copy(update={"measure": compute.measure.model_copy(update={"to": to})})
 
 
 def _holds(words: Sequence[str], phrases: Sequence[tuple[str, ...]]) -> int:
@@ -2041,25 +2086,23 @@ def followed_by(way: Way, after: Way) -> Way:
 
 
 def asking_anew(items: Sequence[Item], words: Sequence[str], own: Language) -> Iterator[Item]:
-    """The words behind "and" that ask once more, in their order: "the heaviest coins, and *how much* does each weigh"."""
+    """The words behind "and" that ask once more, in their order: "the heaviest coins, and *how much* does each weigh". Those
+    that count what the first asks for, "and how many are there of each", do not."""
     spoken = [item for item in items if item.sort in ("name", "noun", "date")]
     for item in sorted(items, key=lambda one: one.first):
         before = item.first - 1
         if before > 1 and own.preposition_roles(words[before]):
             before -= 1  # "and *in* which year"
         joined = before > 0 and words[before] in own.roles["operators.and"]
-        if joined and item.roles & SECOND and any(one.last < item.first for one in spoken):
+        each = any("operators.per" in one.roles for one in items if one.first >= item.last)
+        counts = "questions.how_many" in item.roles and each
+        if joined and item.roles & SECOND and not counts and any(one.last < item.first for one in spoken):
             yield item
 
 
 def second_question(items: Sequence[Item], words: Sequence[str], own: Language) -> int | None:
-    """Where a second question begins, with its "and". One that counts what the first asks for, "and how many are there of
-    each", is none."""
-    for item in asking_anew(items, words, own):
-        per = any("operators.per" in one.roles for one in items if one.first >= item.last)
-        if not ("questions.how_many" in item.roles and per):
-            return item.first - 1
-    return None
+    """Where a second question begins, with its "and"."""
+    return next((item.first - 1 for item in asking_anew(items, words, own)), None)
 
 
 def with_titles(

@@ -36,7 +36,7 @@ from crmrag_query.questions.form import Analysis
 from crmrag_query.questions.lexicon import Asked
 from crmrag_query.reading.earlier import Antecedent, as_list, rest_of
 from crmrag_query.reading.exonyms import WHOLE, Exonyms
-from crmrag_query.reading.lexicon import Kind, KindWords, Lexicon, relation_spans, vocabulary
+from crmrag_query.reading.lexicon import NARROWER, Kind, KindWords, Lexicon, relation_spans, vocabulary
 from crmrag_query.reading.ties import Meaning
 from crmrag_query.text import fold, tokenize
 
@@ -116,6 +116,7 @@ def items_of(
         for one in _nouns(release[World], lexicon, words, stems, own, heard)
         if not any(first <= one.first and one.last <= last for first, last in phrases)
     ]
+    nouns = _kinds_of(lexicon.kinds(own.code), nouns, words, own)
     found = [_beside_noun(one, nouns) for one in found]
     return [
         *found,
@@ -147,6 +148,8 @@ def _operators(words: Sequence[str], own: Language, starts: Collection[int]) -> 
             if "questions.describe" in kept:  # "who is" asks for whom "who" does
                 kept |= {role for role in by_length.get(1, ()) if role in ("questions.who", "questions.what")}
             text = " ".join(words[at : at + length])
+            if length == 1 and not any(one.isdigit() or one in own.numbers for one in words[at + 1 : at + 3]):
+                kept -= COMPARING  # bridges *over* a river
             if text in own.roles["prepositions.agent"] or text in own.roles["prepositions.place"]:
                 kept.discard("operators.per")
             if "questions.how_many" in kept and (by := _ranks_by(words, at, own)) is not None:
@@ -155,6 +158,9 @@ def _operators(words: Sequence[str], own: Language, starts: Collection[int]) -> 
                 opens = 0.5 * (at == 0 and any(role.startswith("questions.") for role in kept))
                 score = 0.45 * length + 0.45 * (length - 1) + opens
                 yield Item(at, at + length, "op", score, text, roles=frozenset(kept))
+
+
+COMPARING = frozenset({"operators.more_than", "operators.less_than"})
 
 
 def _is_accented(item: Item, heard: Asked, own: Language) -> bool:
@@ -579,6 +585,29 @@ def _called(graph: Graph, items: Sequence[Item], nouns: Sequence[Item]) -> Itera
                 )
 
 
+def _kinds_of(kinds: KindWords, nouns: Sequence[Item], words: Sequence[str], own: Language) -> list[Item]:
+    """The nouns, with those that ask for the kinds of another as one with it: "each *kind of escapement*" is one of the
+    concepts below."""
+    types = {one.target for one in kinds.general("type")}
+    whole = list[Item]()
+    for kind in nouns:
+        for noun in nouns if any(one.target in types for one in kind.meanings) else ():
+            gap = words[kind.last : noun.first]
+            below = (
+                one for one in noun.meanings if one.only is not None and one.only.way.paths[:1] == (NARROWER,)
+            )
+            meanings = tuple(replace(one, cost=0.0) for one in below)
+            if gap and meanings and all("of" in own.preposition_roles(word) for word in gap):
+                text = f"{kind.text} {noun.text}"
+                whole.append(
+                    replace(
+                        noun, first=kind.first, score=kind.score + noun.score, text=text, meanings=meanings
+                    )
+                )
+    inside = {at for one in whole for at in range(one.first, one.last)}
+    return [*(one for one in nouns if one.first not in inside), *whole]
+
+
 def _is_verb(words: Sequence[str], stems: Sequence[str], at: int, own: Language) -> bool:
     """Whether a word that may be a noun is the verb of an auxiliary: "do we *document*", "did Bell *work* on"."""
     helped = any(word in own.roles["verbs.do"] for word in words[:at])
@@ -614,11 +643,13 @@ def _numbered(
             if words[at] in tokenize(one.name)
         ]
         alike = kinds.alike(noun.text)
-        so_called = [one for one in named if not alike.isdisjoint(tokenize(one.name))]
-        found = np.array(sorted({one.entity for one in so_called or named}), np.int32)
+        found = np.array(sorted({one.entity for one in named}), np.int32)
+        so_called = {one.entity for one in named if not alike.isdisjoint(tokenize(one.name))}
         meanings = []
         for kind in noun.meanings[:3]:
             nodes = shared(found, kind.nodes)
+            by_name = np.isin(nodes, list(so_called))
+            nodes = nodes[by_name] if by_name.any() else nodes
             if 0 < len(nodes) <= MOST_NUMBERED:
                 iris = tuple(release[Graph].iri(int(node)) for node in nodes)
                 meanings.append(Meaning(nodes, iris=iris, cost=kind.cost, category=kind.category))

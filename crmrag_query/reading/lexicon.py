@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
@@ -49,13 +49,15 @@ def local_words(iri: str) -> str:
 @dataclass(frozen=True)
 class Types:
     """The types of a data set (what P2 leads to, and the broader ones): their nodes by folded name, with and without what
-    qualifies it, and by the last part of their IRI; ``languages``: of such a name, without what qualifies it, its own.
+    qualifies it, and by the last part of their IRI; ``languages``: of such a name, without what qualifies it, its own, and
+    ``main``, those of at least half as many names as the commonest, "" for no tag.
 
     ``categories`` uint8 [n]: those of the entities that have a type or a narrower one, and ``ANY`` where there are some.
     """
 
     by_text: Mapping[str, frozenset[int]]
     languages: Mapping[str, str]
+    main: frozenset[str]
     by_id: Mapping[str, int]
     categories: Bytes
 
@@ -78,9 +80,11 @@ def types_of(world: World) -> Types:
             languages.setdefault(bare, lang[:2])
             for variant in (fold(text), bare):
                 by_text.setdefault(variant, set()).add(node)
+    spoken = Counter(languages.values())
     return Types(
         {text: frozenset(found) for text, found in by_text.items()},
         languages,
+        frozenset(code for code, count in spoken.items() if 2 * count >= max(spoken.values())),
         {iri.rsplit("/", 1)[-1]: node for node, iri in zip(nodes.tolist(), iris, strict=True)},
         world.kept(_categories),
     )
@@ -424,6 +428,8 @@ PREPOSITIONS: Mapping[str, frozenset[str]] = {
     )
     for code in codes.split()
 }
+WHEREABOUTS = frozenset(["P7i", "P8i", "P26i", "P27i", "P53i", "P54i", "P55i", "P74i", "P89i"])
+"""Steps from a thing to where it is: what stands behind "in" is no thing of which this is asked."""
 
 
 def ends_of(relation: Relation, world: World, inverse: bool) -> tuple[str, str]:
@@ -507,6 +513,12 @@ class Lexicon:
                 self.world, language(code), lambda id: bool(self.schema.table.ends(self.world, id)[0])
             )
         return self._kinds[code]
+
+    def speaks(self, code: str, declared: Container[str]) -> bool:
+        """Whether the data name kinds in a language, so that a noun of it which they lack tells something; by the languages
+        that are ``declared`` where names have no tag, or there are none."""
+        main = self.world.kept(types_of).main
+        return code in main or ((not main or "" in main) and code in declared)
 
     def step_stems(self, step: str, code: str) -> Stems:
         """By which a step of a path is asked for."""

@@ -15,7 +15,7 @@ from crmrag_query.language import LANGUAGES, language
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.execute import dated, related
 from crmrag_query.plans.kinds import SAMPLE, Walk, sample_of
-from crmrag_query.plans.records import Dated, Plan, Related, Target, Way
+from crmrag_query.plans.records import Dated, Edge, Plan, Related, Target, Way
 from crmrag_query.plans.world import Held, Mask, leading_to, nodes_leading_to
 from crmrag_query.reading.lexicon import (
     Kin,
@@ -33,6 +33,7 @@ from crmrag_query.timing import check
 NAMED_SO = 0.6  # what a walk gains by leading through events of a type that is named
 MOST_TYPED = 12  # walks through events of a type, between two things
 KEPT = 4000  # lists of ways, and kinds of meanings, that are kept of one data set
+SELDOM = 20  # as many dates with one end for one with the other: the other is not recorded
 MOST_WALKS = 60  # between two things, the cheapest ones
 
 
@@ -122,6 +123,7 @@ class Ties:
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon, self.world, self.schema = lexicon, lexicon.world, lexicon.schema
         self._between: dict[tuple[object, ...], list[Tie]] = {}
+        self._edges: dict[tuple[object, ...], Edge] = {}
         self._kinds_of: dict[tuple[object, ...], tuple[frozenset[int], frozenset[int]]] = {}
         self._reach: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
         self._counts: dict[str, tuple[int, int]] = {}
@@ -537,6 +539,21 @@ class Ties:
             return int(dated(self.world, Dated(way=way, certain=False))[near.nodes].sum())
         except QuestionError:
             return 0
+
+    def edge(self, way: Way, near: Meaning) -> Edge:
+        """The end that the data tell of the dates to which a way leads, where they hardly ever tell the other; else both."""
+        key = (way, near.key)
+        if key not in self._edges:
+            if len(self._edges) > KEPT:
+                self._edges.clear()
+            begun, ended = (
+                int(dated(self.world, Dated(way=way, edge=edge, certain=False))[near.nodes].sum())
+                for edge in ("begin", "end")
+            )
+            self._edges[key] = (
+                "end" if begun * SELDOM < ended else "begin" if ended * SELDOM < begun else "span"
+            )
+        return self._edges[key]
 
     def existing(self, near: Meaning, code: str, stems: Stems) -> list[Tie]:
         """Ways from near to anything at all that some of the given words say: "inscriptions that were *transcribed*"."""

@@ -92,6 +92,8 @@ RANKINGS = [
     ("Which painting by Henri Maubert is the latest?", first_by(years(PAINTING + f"{MADE} :maubert ."), 1)),
     ("What is the oldest sculpture?", first_by(years(SCULPTURE), 1, ascending=True)),
     ("Who is the oldest artist?", first_by(births(), 1, ascending=True)),
+    ("Which artist made the most works of marble?", first_by(works("?x @of :marble ."), 1)),
+    ("Who are the three most prolific artists, by number of paintings?", first_by(works(PAINTING), 3)),
 ]  # fmt: skip
 
 
@@ -131,6 +133,8 @@ def test_what_has_no_date_is_left_out_of_a_ranking_by_date(gallery: Museum) -> N
      f"SELECT ?who (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {MADE} ?who }} GROUP BY ?who", 4),
     ("Which artists made at least four works?",
      f"SELECT ?who (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {MADE} ?who }} GROUP BY ?who", 4),
+    ("Which artists made more than one work of bronze?",
+     f"SELECT ?who (COUNT(DISTINCT ?x) AS ?n) WHERE {{ ?x @of :bronze . {MADE} ?who }} GROUP BY ?who", 2),
     ("Which exhibitions showed more than seven works?", "SELECT ?e (COUNT(?x) AS ?n) WHERE { ?e @showed ?x } GROUP BY ?e", 8),
 ])  # fmt: skip
 def test_at_least_so_many_of_something(gallery: Museum, question: str, query: str, least: int) -> None:

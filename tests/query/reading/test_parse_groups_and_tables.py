@@ -33,6 +33,10 @@ GROUPS = [
     ("How many works were exhibited at each exhibition?", per("?e", "?e @showed ?x")),
     ("How many works per place of birth of their artists?", per("?b", f"{MAKER}/@born_at ?b")),
     ("How many works were given by each donor?", per("?d", "?x @giver ?d")),
+    ("Wie viele Werke bestehen aus welchem Material?", per("?m", "?x @of ?m")),
+    ("Which materials are there, and how many works are made of each?", per("?m", "?x @of ?m")),
+    ("How many paintings did each artist born in Paris make?",
+     per("?who", PAINTING + f"{MAKER} ?who . ?who @born_at :paris")),
 ]  # fmt: skip
 
 
