@@ -29,8 +29,7 @@ from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.evaluation.report import table
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
-from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.relationships.engine import explain
+from crmrag_query.relationships.engine import Catalogue, explain
 from crmrag_query.text import fold
 
 KINDS = {

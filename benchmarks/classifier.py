@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from crmrag_query.config import load_method
-from crmrag_query.questions.analysis import analyse
-from crmrag_query.questions.form import Form
+from crmrag_query.questions.form import Form, analyse
 
 GOLD = {
     "facts": Form.SPECIFIC, "bool": Form.SPECIFIC, "iris": Form.ENUMERATION,

@@ -21,8 +21,7 @@ from crmrag_query.answers.ask import ask
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import CrmRagError
 from crmrag_query.evaluation.report import table
-from crmrag_query.plans.compute import BLOCK_ROWS, Outcome, cell
-from crmrag_query.plans.execute import execute
+from crmrag_query.plans.execute import BLOCK_ROWS, Outcome, cell, execute
 from crmrag_query.plans.records import Plan, read_plan
 from crmrag_query.plans.world import World
 

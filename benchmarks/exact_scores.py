@@ -13,7 +13,7 @@ from typing import Any
 
 from crmrag_query.answers.ask import Conversation
 from crmrag_query.answers.records import Answer
-from crmrag_query.artifacts.files import sha256_file
+from crmrag_query.artifacts.manifest import sha256_file
 from crmrag_query.artifacts.release import Release
 from crmrag_query.dates import civil
 from crmrag_query.errors import QuestionError

@@ -25,8 +25,7 @@ import pypdfium2 as pdfium
 from crmrag_assets.build.step import SilentProgress
 from crmrag_assets.sources.pages.extract import Extractor
 from crmrag_assets.sources.pages.render import render
-from crmrag_query.config.loading import load_method
-from crmrag_query.config.parts import ExtractionPart, Profile
+from crmrag_query.config.loading import ExtractionPart, Profile, load_method
 from crmrag_query.config.sources.pages import PagesConfig
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.llm.pool import ModelPool

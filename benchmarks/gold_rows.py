@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crmrag_query.artifacts.files import sha256_file
+from crmrag_query.artifacts.manifest import sha256_file
 
 ROWS = 1 << 16  # at a time
 

@@ -39,7 +39,7 @@ from crmrag_query.evaluation.evaluate import PIPELINE, Plan, evaluate_file
 from crmrag_query.evaluation.questions import GoldQuestion, read_questions
 from crmrag_query.evaluation.report import number, table
 from crmrag_query.llm.model import Message, Reply, Request, ToolCall
-from crmrag_query.retrieval.modes import find_mode, lacking, modes_of
+from crmrag_query.retrieval.channels import find_mode, lacking, modes_of
 from crmrag_query.retrieval.release_channels import Calibration
 
 MEASURE = "nDCG@20"

@@ -35,7 +35,7 @@ from crmrag_assets.graph_partitions.evaluate import Quality, controls
 from crmrag_assets.metadata import markdown_table
 from crmrag_assets.steps.graph_partitions import dense_of, evaluated, experiments, net_of, trained
 from crmrag_assets.steps.registry import STEPS
-from crmrag_query.artifacts.places import evaluations_folder
+from crmrag_query.artifacts.manifest import evaluations_folder
 from crmrag_query.config.loading import load_method
 from crmrag_query.retrieval.encoder import unit
 

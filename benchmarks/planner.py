@@ -23,8 +23,7 @@ import numpy as np
 
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.llm.model import LiteLLM, Model
-from crmrag_query.plans.compute import Outcome
-from crmrag_query.plans.execute import execute
+from crmrag_query.plans.execute import Outcome, execute
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.world import World
 from crmrag_query.reading.with_model import ModelPlan, plan_with_model

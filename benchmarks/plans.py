@@ -28,8 +28,7 @@ import pyarrow.compute as pc
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import CrmRagError
 from crmrag_query.evaluation.report import table
-from crmrag_query.plans.compute import BLOCK_ROWS
-from crmrag_query.plans.execute import execute
+from crmrag_query.plans.execute import BLOCK_ROWS, execute
 from crmrag_query.plans.records import read_plan
 from crmrag_query.plans.world import World
 

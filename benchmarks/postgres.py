@@ -40,8 +40,8 @@ from crmrag_query.documents.documents import Documents
 from crmrag_query.retrieval.database import ENTITIES, VARIABLE, Among, Database, pool_of
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.stores.postgres import PostgresStore
+from crmrag_query.stores.records import SearchStore
 from crmrag_query.stores.release import ReleaseStore
-from crmrag_query.stores.store import SearchStore
 from crmrag_query.stores.tools import StoreTools
 
 

@@ -34,7 +34,7 @@ from crmrag_query.communities import Communities
 from crmrag_query.documents.documents import Documents
 from crmrag_query.evaluation.report import number, table
 from crmrag_query.graph.graph import Graph
-from crmrag_query.retrieval.modes import find_mode
+from crmrag_query.retrieval.channels import find_mode
 
 FILE = Path(__file__).parent / "questions" / "themes.json"
 LARGEST, HUBS = 5, 40  # communities of a whole collection, and members of each

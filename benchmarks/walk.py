@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from crmrag_query.config import load_relationships
 from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Ints, rows_from_triples
-from crmrag_query.ontology import Category, load_ontology
-from crmrag_query.relationships.catalogue import from_set
-from crmrag_query.relationships.engine import make_plan, walk_blocks
+from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import load_ontology
+from crmrag_query.relationships.engine import from_set, make_plan, walk_blocks
 
 SHARES = {
     Category.Thing: 0.5,

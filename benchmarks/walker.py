@@ -39,7 +39,7 @@ from crmrag_assets.indexes.dense import Coded, scale_of, write_rows
 from crmrag_assets.indexes.sparse import count_terms, postings_of, write_sparse
 from crmrag_assets.indexes.token_vectors import BEGINNING, telling
 from crmrag_query.answers.understand import understand
-from crmrag_query.artifacts.files import canonical_json
+from crmrag_query.artifacts.manifest import canonical_json
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.config.modes import Walk
 from crmrag_query.documents.documents import Documents
@@ -47,12 +47,11 @@ from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import Busy
 from crmrag_query.evaluation.report import interval, table
 from crmrag_query.graph_partitions import PARTITIONS, GraphPartitions
+from crmrag_query.retrieval.channels import find_mode
 from crmrag_query.retrieval.dense import CODED, INDEX, META, SCALE, VECTORS, WINDOWS, DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder, unit
-from crmrag_query.retrieval.modes import find_mode
 from crmrag_query.retrieval.pipeline import retrieve
-from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.release_channels import ReleaseChannels
+from crmrag_query.retrieval.release_channels import Query, ReleaseChannels
 from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.retrieval.token_vectors import TokenVectors, code
 from crmrag_query.retrieval.walker import Walker

@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 
 from crmrag_assets.build.locks import dataset_lock
-from crmrag_assets.build.step import LAYERS, Step, chunks_of
+from crmrag_assets.build.step import LAYERS, PLACES, Step, chunks_of
 from crmrag_assets.event_log import together
 from crmrag_assets.instance import explained, known_betas
 from crmrag_assets.metadata import (
@@ -33,10 +33,9 @@ from crmrag_assets.partitions import (
     datasets_of,
     offer_chunks,
 )
-from crmrag_assets.release.publish import PLACES
 from crmrag_assets.runs import BUILD_TAG, hold_run_lock
 from crmrag_assets.steps.registry import STEPS, run_chunks, run_or_await
-from crmrag_query.artifacts.places import evaluations_folder
+from crmrag_query.artifacts.manifest import evaluations_folder
 from crmrag_query.artifacts.release import Opener, open_release
 from crmrag_query.evaluation.report import write_report
 

@@ -19,9 +19,16 @@ from dagster import DagsterInstance
 from crmrag_assets.build.locks import is_embedding, is_locked
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import Published, confirm
-from crmrag_assets.embedding import embed_config, embed_job, embed_vectors, release_of
 from crmrag_assets.instance import LOST, run_error
-from crmrag_assets.launch import build_config, build_job, evaluate_job
+from crmrag_assets.launch import (
+    build_config,
+    build_job,
+    embed_config,
+    embed_job,
+    embed_vectors,
+    evaluate_job,
+    release_of,
+)
 from crmrag_assets.metadata import markdown_table
 from crmrag_assets.operations.freshness import (
     Age,

@@ -7,8 +7,7 @@ import logging
 import dagster as dg
 
 from crmrag_assets.automation import releases_are_fresh, schedules_of, sensors_of
-from crmrag_assets.embedding import embed_job
-from crmrag_assets.launch import build_job, evaluate_job, layer_definitions
+from crmrag_assets.launch import build_job, embed_job, evaluate_job, layer_definitions
 from crmrag_assets.operations.freshness import read_declared
 from crmrag_assets.partitions import from_environment
 

@@ -20,7 +20,7 @@ from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.pool import NullPool
 
-from crmrag_query.artifacts.files import replacing
+from crmrag_query.artifacts.manifest import replacing
 
 BATCH_SIZE = "DAGSTER_EVENT_BATCH_SIZE"  # by this variable Dagster hands on together what a run begins with
 MOST = "1000"

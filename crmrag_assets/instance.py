@@ -24,10 +24,9 @@ from dagster._core.instance.ref import InstanceRef
 from filelock import FileLock
 from sqlalchemy.exc import DBAPIError
 
-from crmrag_assets.build.reporting import current_reporter
+from crmrag_assets.build.step import current_reporter
 from crmrag_assets.build.store import BROKEN, FULL, causes, disk_trouble, is_memory
-from crmrag_query.artifacts.files import write_text
-from crmrag_query.artifacts.places import dataset_folder, pointer
+from crmrag_query.artifacts.manifest import dataset_folder, pointer, write_text
 from crmrag_query.config.operations import Database
 from crmrag_query.errors import (
     BuildError,

@@ -24,8 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from crmrag_assets.build.reporting import rows_of
-from crmrag_assets.build.step import BuildContext, Outcome, is_made
+from crmrag_assets.build.step import BuildContext, Outcome, is_made, rows_of
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.harvest.report import NOTES
 from crmrag_assets.harvest.triples import TRIPLES
@@ -33,8 +32,7 @@ from crmrag_assets.indexes.embed import open_embedded
 from crmrag_assets.opened import catalogue_of, documents_of, graph_of, harvest_of, texts_in_chunk
 from crmrag_assets.partitions import DATASET
 from crmrag_assets.profile.text import KNOWN, named, percent, shown
-from crmrag_query.artifacts.manifest import read_manifest
-from crmrag_query.artifacts.places import PIPELINE, dataset_folder
+from crmrag_query.artifacts.manifest import PIPELINE, dataset_folder, read_manifest
 from crmrag_query.communities import Communities
 from crmrag_query.config.loading import EvaluationConfig
 from crmrag_query.config.operations import Operations, load_operations

@@ -19,14 +19,14 @@ from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.harvest.report import HARVEST_JSON
 from crmrag_assets.indexes.embed import by_importance, shares_of
 from crmrag_assets.indexes.encoder import Encoder, encoder_for
-from crmrag_query.artifacts.files import BUCKETS, Digests, digests_of
+from crmrag_query.artifacts.manifest import BUCKETS, Digests, digests_of
 from crmrag_query.communities import Communities, Summaries
 from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.pages import load
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.graph.graph import Graph
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import Aggregation
 
 

@@ -17,8 +17,7 @@ from dagster import DagsterInstance
 from sqlalchemy.exc import IntegrityError
 
 from crmrag_assets.build.context import open_context
-from crmrag_assets.build.reporting import LineReporter, Reporter, current_reporter
-from crmrag_assets.build.step import BuildContext
+from crmrag_assets.build.step import BuildContext, LineReporter, Reporter, current_reporter
 from crmrag_assets.instance import known_betas
 
 

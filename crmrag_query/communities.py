@@ -13,17 +13,22 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.artifacts.manifest import open_arrays, open_ipc, open_meta, rebuild, save_arrays
+from crmrag_query.artifacts.manifest import (
+    canonical_json,
+    open_arrays,
+    open_ipc,
+    open_meta,
+    rebuild,
+    save_arrays,
+)
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.loading import Method
-from crmrag_query.config.parts import ThemeForms, sentences
+from crmrag_query.config.loading import Method, ThemeForms, sentences
 from crmrag_query.dates import Interval, civil, describe, year_interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints, Longs
-from crmrag_query.kept import Kept
 from crmrag_query.ontology.categories import Category
+from crmrag_query.timing import Kept
 
 SCHEMA_VERSION: Final = 1
 FOLDER: Final = "communities"

@@ -16,8 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crmrag_query.artifacts.files import digests_of
-from crmrag_query.artifacts.manifest import Manifest
+from crmrag_query.artifacts.manifest import Manifest, digests_of
 from crmrag_query.artifacts.release import CONFIG, Release
 from crmrag_query.documents.documents import BATCH
 from crmrag_query.documents.documents import Documents as Open

@@ -42,7 +42,7 @@ from pydantic import Field
 
 from crmrag_query.artifacts.manifest import open_arrays, open_ipc, open_meta
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.parts import QuestionLexicon
+from crmrag_query.config.loading import QuestionLexicon
 from crmrag_query.config.reading import Record
 from crmrag_query.errors import ReleaseError
 from crmrag_query.language import READ, language

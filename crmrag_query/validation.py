@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from crmrag_query.config.build import Requests
 from crmrag_query.config.datasets import DatasetConfig
-from crmrag_query.config.loading import Method
-from crmrag_query.config.parts import Relation, RelationshipSet
+from crmrag_query.config.loading import Method, Relation, RelationshipSet
+from crmrag_query.config.reading import Requests
 from crmrag_query.errors import ConfigError, Mistake
 from crmrag_query.language import READ
 from crmrag_query.ontology.load import Ontology, did_you_mean, take_apart
-from crmrag_query.relationships.catalogue import Path, Way, implies, is_iri, read_step, way_of
+from crmrag_query.relationships.engine import Path, Way, implies, is_iri, read_step, way_of
 
 
 @dataclass(frozen=True, slots=True)

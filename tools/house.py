@@ -120,7 +120,7 @@ def _profiled(ask: Callable[[], object], note: Callable[[FrameType, str, object]
 
 READING = {
     ("crmrag_query.linking", "link"): "times that a question is linked",
-    ("crmrag_query.questions.analysis", "analyse"): "times that it is analysed",
+    ("crmrag_query.questions.form", "analyse"): "times that it is analysed",
     ("crmrag_query.text", "_question_tokens"): "times that it is cut into words",
 }
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attacks.releases import ask
 from crmrag_query.config import load_method
-from crmrag_query.ontology.codes import normalise_class
+from crmrag_query.ontology.load import normalise_class
 
 for name in (
     "bm25s",

@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 
 from attacks.record import Record, aside
 from attacks.servers import Server, recording
-from crmrag_query.artifacts.files import entries
-from crmrag_query.artifacts.manifest import COMPANIONS, MANIFEST, PROVENANCE, read_manifest
+from crmrag_query.artifacts.manifest import COMPANIONS, MANIFEST, PROVENANCE, entries, read_manifest
 from crmrag_query.artifacts.release import open_release
 from tests.conftest import ROOT
 from tests.support.builds import build_all, make_project

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import RECORD, working_folder
-from crmrag_query.artifacts.files import write_text
+from crmrag_query.artifacts.manifest import write_text
 from crmrag_query.artifacts.mirror import mirror_of
 from crmrag_query.config.datasets import SAMPLE_MARK, DatasetConfig, parse_dataset, read_entries
 from crmrag_query.config.loading import Method, load_method

@@ -17,8 +17,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from crmrag_assets.build.reporting import current_reporter
-from crmrag_assets.build.step import BuildContext
+from crmrag_assets.build.step import BuildContext, current_reporter
 from crmrag_query.errors import BuildError, SourceUnreachable
 
 

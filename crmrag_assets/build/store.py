@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from crmrag_query.artifacts.files import FileEntry, canonical_json, entries, fsync, write_text
+from crmrag_query.artifacts.manifest import FileEntry, canonical_json, entries, fsync, write_text
 from crmrag_query.errors import BuildError, CrmRagError
 
 VARIABLE = "CRMRAG_FAILPOINT"

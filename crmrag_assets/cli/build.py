@@ -66,11 +66,11 @@ def build(
     again = f"crmrag build {dataset}" + (f" --sample {sample}" if sample else "")
     anew = " (with --refresh it would ask for everything once more)" if refresh else ""
     with told_where_it_stopped(console, f"What is finished is kept: `{again}` goes on from here{anew}."):
-        from crmrag_assets.build.reporting import rows_of
+        from crmrag_assets.build.step import rows_of
         from crmrag_assets.cli.options import show_concerns, show_summary
         from crmrag_assets.launch import BuildRequest, run_build
         from crmrag_assets.partitions import BuildResource
-        from crmrag_query.artifacts.places import dataset_folder, pointer
+        from crmrag_query.artifacts.manifest import dataset_folder, pointer
 
         folders = BuildResource(data=str(data), config=str(config or ""), threads=threads or 0)
         with reported(console, data, quiet) as (instance, reporter):
@@ -105,7 +105,7 @@ def embed(dataset: str, data: Path, config: Path | None, threads: int | None, no
     with told_where_it_stopped(
         console, f"What is encoded is kept: `crmrag embed {dataset}` goes on from here."
     ):
-        from crmrag_assets.embedding import EmbedRequest, run_embed
+        from crmrag_assets.launch import EmbedRequest, run_embed
         from crmrag_assets.partitions import BuildResource
 
         folders = BuildResource(data=str(data), config=str(config or ""), threads=threads or 0)
@@ -154,7 +154,7 @@ def estimate(
 
 def estimate_text(found: Estimate) -> str:
     """The estimate in a few lines."""
-    from crmrag_assets.build.reporting import duration
+    from crmrag_assets.build.step import duration
 
     lines = [
         f"{found.dataset}: {amount(found.entities, 'entity', 'entities')}, {amount(found.triples, 'triple')}",
@@ -174,7 +174,7 @@ def estimate_text(found: Estimate) -> str:
 
 
 def _again_lines(found: Estimate) -> list[str]:
-    from crmrag_assets.build.reporting import duration
+    from crmrag_assets.build.step import duration
 
     again = found.again
     if again is None:

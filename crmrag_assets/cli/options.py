@@ -21,8 +21,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from crmrag_assets.build.reporting import NAME_WIDTH, UNITS, Reporter, Row, StepProgress, amount
-from crmrag_assets.build.step import ARTIFACTS, Outcome
+from crmrag_assets.build.step import (
+    ARTIFACTS,
+    NAME_WIDTH,
+    UNITS,
+    Outcome,
+    Reporter,
+    Row,
+    StepProgress,
+    amount,
+)
 from crmrag_assets.harvest.report import Broken, Missing
 from crmrag_query.artifacts.verify import read_provenance
 from crmrag_query.cli.options import data_option
@@ -62,7 +70,7 @@ def told_where_it_stopped(console: Console, kept: str) -> Iterator[None]:
 @contextmanager
 def reported(console: Console, data: Path, quiet: bool) -> Iterator[tuple[Any, Reporter]]:
     """Within the block, Dagster's records of a data folder, and what tells of progress: bars in a terminal, else lines."""
-    from crmrag_assets.build.reporting import LineReporter, SilentReporter
+    from crmrag_assets.build.step import LineReporter, SilentReporter
     from crmrag_assets.build.store import disk_explained
     from crmrag_assets.instance import open_instance
 

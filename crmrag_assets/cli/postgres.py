@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 
 from crmrag_assets.cli.options import config_option, data_option, told_where_it_stopped
-from crmrag_query.artifacts.places import release_ids
+from crmrag_query.artifacts.manifest import release_ids
 
 if TYPE_CHECKING:
     from crmrag_assets.release.postgres import Connection

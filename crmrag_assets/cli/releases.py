@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from crmrag_assets.cli.options import config_option, data_option, size_text
-from crmrag_query.artifacts.manifest import read_manifest
-from crmrag_query.artifacts.places import (
+from crmrag_query.artifacts.manifest import (
     PREVIOUS,
     dataset_folder,
     datasets_with_releases,
     find_named,
     pointer,
+    read_manifest,
     release_ids,
 )
 from crmrag_query.artifacts.signature import make_key, sign_release

@@ -21,7 +21,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from crmrag_query.communities import NONE, Communities
-from crmrag_query.config.build import CommunitiesConfig
+from crmrag_query.config.loading import CommunitiesConfig
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.arrays import Ints, Longs

@@ -24,7 +24,7 @@ from crmrag_assets.documents.identity import ADDRESS, headings
 from crmrag_assets.documents.portable import Parts
 from crmrag_assets.documents.satellites import Csr, Satellites, csr_from_pairs
 from crmrag_assets.documents.setting import REFERRING, Setting, numbers_of
-from crmrag_query.config.build import Chaining
+from crmrag_query.config.loading import Chaining
 from crmrag_query.documents.documents import (
     ABSORBED,
     BATCH,

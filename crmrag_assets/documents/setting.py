@@ -22,9 +22,11 @@ from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_EVENT, FLAG_LABELLED, In
 from crmrag_query.graph.graph import Graph, Timespan
 from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.load import Ontology
-from crmrag_query.relationships.catalogue import (
+from crmrag_query.relationships.engine import (
     Catalogue,
+    Matches,
     Path,
+    Plan,
     Relationship,
     Way,
     implies,
@@ -32,7 +34,6 @@ from crmrag_query.relationships.catalogue import (
     resolve,
     way_of,
 )
-from crmrag_query.relationships.engine import Matches, Plan
 
 Bools = npt.NDArray[np.bool_]
 # VIR's attributes of what is shown. Its documents say K14, which is "symbolize" in its ontology and in the data.

@@ -25,17 +25,22 @@ import numpy.typing as npt
 
 from crmrag_query.graph.arrays import Adjacency, Ints, Longs, places_in, ranges, run_starts
 from crmrag_query.ontology.load import Ontology
-from crmrag_query.relationships.catalogue import (
+from crmrag_query.relationships.engine import (
+    MAX_PATHS,
+    Branch,
     Catalogue,
+    Leg,
+    Matches,
     Path,
+    Plan,
     Relationship,
     Step,
     Way,
     implies,
+    moves_of,
     resolve,
     way_of,
 )
-from crmrag_query.relationships.engine import MAX_PATHS, Branch, Leg, Matches, Plan, moves_of
 
 Bools = npt.NDArray[np.bool_]
 

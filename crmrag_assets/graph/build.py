@@ -28,9 +28,8 @@ from crmrag_assets.graph.roles import (
     build_links,
     build_timespans,
 )
-from crmrag_query.artifacts.files import canonical_json, replacing
-from crmrag_query.config.build import Suspects
-from crmrag_query.config.loading import Method
+from crmrag_query.artifacts.manifest import canonical_json, replacing
+from crmrag_query.config.loading import Method, Suspects
 from crmrag_query.graph.arrays import (
     EDGE_SCHEMA,
     EDGES,
@@ -50,8 +49,8 @@ from crmrag_query.graph.arrays import (
     write_table,
 )
 from crmrag_query.graph.graph import Graph, TriplesIndex
-from crmrag_query.ontology import Ontology
 from crmrag_query.ontology.categories import CategoryMap
+from crmrag_query.ontology.load import Ontology
 from crmrag_query.syntax import RDF_TYPE
 
 INNER_EMPTY = (

@@ -11,10 +11,17 @@ import numpy as np
 import polars as pl
 
 from crmrag_assets.graph.core import Core, among
-from crmrag_query.config.build import Names
+from crmrag_query.config.loading import Names
 from crmrag_query.graph.arrays import Bytes, Ints
-from crmrag_query.ontology import Normalised, Ontology, normalise_class, normalise_property
-from crmrag_query.ontology.load import Kind, as_words, local_name
+from crmrag_query.ontology.load import (
+    Kind,
+    Normalised,
+    Ontology,
+    as_words,
+    local_name,
+    normalise_class,
+    normalise_property,
+)
 
 ENGLISH = "en"
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

@@ -17,7 +17,7 @@ import polars as pl
 
 from crmrag_assets.graph.core import Core, Mask, among
 from crmrag_assets.graph.names import CAMEL, ENGLISH, MEASURES, Vocabulary, last_segment, pairs_of, shortened
-from crmrag_query.config.build import Dates, Images, Links
+from crmrag_query.config.loading import Dates, Images, Links
 from crmrag_query.dates import describe, parse_date
 from crmrag_query.errors import BuildError
 from crmrag_query.graph.arrays import Ints

@@ -24,7 +24,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
-from crmrag_query.config.build import AlignmentConfig
+from crmrag_query.config.loading import AlignmentConfig
 from crmrag_query.graph_partitions import Aligner, PartitionEdges
 
 MODELS, LOSSES = ("mlp", "gcn", "sage", "gin"), ("infonce", "bce")

@@ -16,7 +16,7 @@ import pymetis
 from scipy import sparse
 
 from crmrag_assets.communities.detect import Net, leiden
-from crmrag_query.config.build import GraphPartitionsConfig
+from crmrag_query.config.loading import GraphPartitionsConfig
 from crmrag_query.graph.arrays import Ints, Longs, run_starts
 from crmrag_query.graph_partitions import PartitionEdges
 from crmrag_query.retrieval.encoder import unit

@@ -25,7 +25,7 @@ from crmrag_assets.harvest.report import (
 )
 from crmrag_assets.harvest.source import Counted, Discovery, Source, without_schema
 from crmrag_assets.harvest.triples import distinct_sorted, to_table, write_triples
-from crmrag_query.artifacts.files import canonical_json
+from crmrag_query.artifacts.manifest import canonical_json
 from crmrag_query.config.loading import Method
 
 TRIPLES_FILE = "triples.parquet"

@@ -13,8 +13,8 @@ import polars as pl
 from crmrag_assets.build.step import Progress
 from crmrag_assets.harvest.report import Gathered, HarvestReport, Traffic, gathered_as_dict, gathered_from
 from crmrag_assets.harvest.triples import COLUMNS, IRI, NO_COLUMNS, ORDER
-from crmrag_query.artifacts.files import canonical_json, write_text
-from crmrag_query.config.build import Discovery as Exclusions
+from crmrag_query.artifacts.manifest import canonical_json, write_text
+from crmrag_query.config.loading import Discovery as Exclusions
 from crmrag_query.config.operations import Watching
 from crmrag_query.errors import BuildError
 from crmrag_query.syntax import RDF_TYPE

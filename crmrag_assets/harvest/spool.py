@@ -28,7 +28,7 @@ from scipy.sparse.csgraph import connected_components
 from crmrag_assets.build.step import buckets_of_all
 from crmrag_assets.harvest.report import HarvestReport, Tally
 from crmrag_assets.harvest.triples import NO_COLUMNS, SKOLEM, columns_of
-from crmrag_query.artifacts.files import BUCKETS, canonical_json, write_text
+from crmrag_query.artifacts.manifest import BUCKETS, canonical_json, write_text
 from crmrag_query.errors import BuildError
 from crmrag_query.graph.arrays import Ints
 

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from crmrag_assets.documents.portable import Numbering, open_nodes
-from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.config.build import Aggregation, PageRank
+from crmrag_query.artifacts.manifest import canonical_json
+from crmrag_query.config.loading import Aggregation, PageRank
 from crmrag_query.documents.documents import open_table
 from crmrag_query.errors import BuildError
 from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Ints, Longs, places_in, ranges, run_starts
@@ -28,8 +28,7 @@ from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, extents
 from crmrag_query.linking import mixed
 from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.load import Ontology
-from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.relationships.engine import walk_blocks
+from crmrag_query.relationships.engine import Catalogue, walk_blocks
 from crmrag_query.retrieval.aggregation import COLUMNS, INDEX, META, PAGERANK, SCHEMA_VERSION
 from crmrag_query.retrieval.scores import best
 

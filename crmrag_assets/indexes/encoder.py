@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from crmrag_assets.build.locks import Turns
 from crmrag_assets.build.store import disk_trouble, full_disk, has_room, is_memory
-from crmrag_query.artifacts.files import canonical_json, entries, sha256_file, write_text
+from crmrag_query.artifacts.manifest import canonical_json, entries, sha256_file, write_text
 from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.errors import CrmRagError, MissingExtraError, ModelError, in_a_line
 from crmrag_query.retrieval.encoder import (

@@ -15,13 +15,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from crmrag_assets.documents.portable import Numbering, open_nodes
-from crmrag_query.config.parts import WeightsPart
+from crmrag_query.config.loading import WeightsPart
 from crmrag_query.documents.documents import Documents, open_table
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.arrays import Adjacency, Ints
 from crmrag_query.ontology.categories import Category
-from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.relationships.catalogue import Path as Way
+from crmrag_query.relationships.engine import Catalogue
+from crmrag_query.relationships.engine import Path as Way
 
 TOGETHER = 4_000_000  # edges that are added up at once
 UNIT = 1000  # weights are added up as whole thousandths: exact, whatever the order and the chunks

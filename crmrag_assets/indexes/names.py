@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc as ipc
 
 from crmrag_assets.documents.satellites import satellite_kinds
-from crmrag_query.artifacts.files import canonical_json
+from crmrag_query.artifacts.manifest import canonical_json
 from crmrag_query.config.loading import Method
 from crmrag_query.graph.arrays import FLAG_ENTITY, Ints, Longs, open_table, places_in, ranges, run_starts
 from crmrag_query.graph.graph import Graph

@@ -29,7 +29,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import CategoryMap
 from crmrag_query.ontology.load import Ontology
 from crmrag_query.plans.profile import PROFILE, READABLE, SCHEMA_VERSION, Content
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import DateIndex
 
 Part = tuple[int, int]

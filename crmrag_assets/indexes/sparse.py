@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.config.build import Sparse
+from crmrag_query.artifacts.manifest import canonical_json
+from crmrag_query.config.loading import Sparse
 from crmrag_query.graph.arrays import Ints, Longs, places_in, ranges
 from crmrag_query.retrieval.sparse import META, SCHEMA_VERSION
 from crmrag_query.text import tokenize

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.build.store import working_folder
-from crmrag_query.artifacts.places import dataset_folder
+from crmrag_query.artifacts.manifest import dataset_folder
 from crmrag_query.config.datasets import SAMPLE_MARK
 from crmrag_query.errors import BuildError
 

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.build.store import Published, confirmed_at
-from crmrag_query.config.build import Rebuild
 from crmrag_query.config.datasets import DatasetConfig, parse_dataset, read_entries
+from crmrag_query.config.loading import Rebuild
 from crmrag_query.config.operations import Operations, load_operations
 from crmrag_query.config.reading import datasets_file
 from crmrag_query.errors import ConfigError

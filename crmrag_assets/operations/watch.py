@@ -25,7 +25,7 @@ from crmrag_assets.build.store import Published
 from crmrag_assets.harvest.source import HEADERS, TRIPLES, Discovery, Observed, OfFiles, Source
 from crmrag_assets.sources.several import Several
 from crmrag_assets.steps.source import source_of
-from crmrag_query.artifacts.files import canonical_json, sha256_file
+from crmrag_query.artifacts.manifest import canonical_json, sha256_file
 from crmrag_query.config.operations import Watching
 from crmrag_query.config.sources import SourceEntry
 from crmrag_query.errors import BuildError, ConfigError, SourceError

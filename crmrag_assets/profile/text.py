@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from crmrag_assets.build.reporting import escaped, table
+from crmrag_assets.build.step import escaped, table
 from crmrag_query.plans.profile import PROFILE, Content, Counted, Example, ExamplePair, PropertyProfile
 
 TOPICS = {

@@ -12,8 +12,7 @@ from crmrag_assets.profile.kinds import EXAMPLES, TOP, Bools, Ground, by_categor
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.profile import ExamplePair, PathProfile, RelationshipProfile
-from crmrag_query.relationships.catalogue import Catalogue, Relationship
-from crmrag_query.relationships.engine import Matches, make_plan, walk_blocks
+from crmrag_query.relationships.engine import Catalogue, Matches, Relationship, make_plan, walk_blocks
 
 PENDING = 1 << 22  # distinct keys that a tally holds before it adds them up
 SOURCES = 1 << 14  # entities that are walked in a turn

@@ -13,7 +13,7 @@ from crmrag_assets.opened import documents_of, page_rows
 from crmrag_assets.quality import graph, indexes
 from crmrag_assets.quality.finding import SHOWN, BuildCheck, made_anew
 from crmrag_assets.quality.shapes import shapes_hold
-from crmrag_query.artifacts.places import EVALUATION, PIPELINE, evaluations_folder, find_release
+from crmrag_query.artifacts.manifest import EVALUATION, PIPELINE, evaluations_folder, find_release
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.documents.pages import IMAGES, READINGS
 from crmrag_query.errors import ReleaseError

@@ -11,12 +11,17 @@ import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from crmrag_assets.build.step import UNWANTED, BuildContext
+from crmrag_assets.build.step import PLACES, UNWANTED, BuildContext
 from crmrag_assets.build.store import data_version
-from crmrag_assets.release.publish import PLACES
-from crmrag_query.artifacts.files import canonical_json, write_text
-from crmrag_query.artifacts.manifest import read_manifest
-from crmrag_query.artifacts.places import CURRENT, PREVIOUS, dataset_folder, pointer
+from crmrag_query.artifacts.manifest import (
+    CURRENT,
+    PREVIOUS,
+    canonical_json,
+    dataset_folder,
+    pointer,
+    read_manifest,
+    write_text,
+)
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import config_hash
 from crmrag_query.errors import BuildError, CrmRagError, ReleaseError
@@ -25,6 +30,7 @@ from crmrag_query.version import __version__
 
 BuildCheck = Check[BuildContext]
 SHOWN = 5  # samples in a check's tables
+COMPARED = 20  # entities of a release: of fewer, shares and their falls are chance
 FOLDER = "checks"  # in the working folder of a data set
 
 

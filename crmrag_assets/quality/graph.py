@@ -17,7 +17,7 @@ from crmrag_assets.harvest.prefetch import TRIPLES_FILE, ChunkReport, verdict
 from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.harvest.triples import TRIPLES
 from crmrag_assets.opened import graph_of, harvest_of, prefetched
-from crmrag_assets.quality.finding import SHOWN, made_anew, named_release, percent, share
+from crmrag_assets.quality.finding import COMPARED, SHOWN, made_anew, named_release, percent, share
 from crmrag_query.config.loading import Method
 from crmrag_query.graph.arrays import FLAG_ENTITY, Ints
 from crmrag_query.graph.graph import Graph
@@ -27,7 +27,6 @@ from crmrag_query.verify.check import Finding, Row
 COLUMNS = ["s", "p", "o", "kind", "datatype", "lang"]
 HOST = r"^([A-Za-z][A-Za-z0-9+.-]*:(?://[^/?#]*)?)"
 NAMING = ("names", "dates", "links", "images", "documents", "answers")  # sections that name properties
-COMPARED = 20  # entities of a release: of fewer, shares and their falls are chance
 OWN_SHARE = (
     0.01  # of the entities, from which the host of their IRIs is the data set's own, not that of a few strays
 )

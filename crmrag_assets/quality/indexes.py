@@ -20,8 +20,15 @@ from crmrag_assets.opened import (
     texts_with_vectors,
     with_vectors,
 )
-from crmrag_assets.quality.finding import SHOWN, earlier_release, has_same, made_anew, percent, share
-from crmrag_assets.quality.graph import COMPARED
+from crmrag_assets.quality.finding import (
+    COMPARED,
+    SHOWN,
+    earlier_release,
+    has_same,
+    made_anew,
+    percent,
+    share,
+)
 from crmrag_query.graph.arrays import FLAG_ENTITY
 from crmrag_query.plans.kinds import Kinds
 from crmrag_query.plans.profile import Coverage, Profile

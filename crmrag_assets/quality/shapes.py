@@ -22,7 +22,7 @@ from rdflib import RDF, RDFS, SH, XSD, BNode, URIRef
 from crmrag_assets.build.step import BuildContext, Hashes
 from crmrag_assets.opened import graph_of, numbering_of
 from crmrag_assets.quality.finding import SHOWN, percent, share
-from crmrag_query.config.build import Dates
+from crmrag_query.config.loading import Dates
 from crmrag_query.config.reading import default_folder
 from crmrag_query.dates import parse_date
 from crmrag_query.errors import BuildError, ConfigError

@@ -1,6 +1,6 @@
 """Publishing: a release folder of hard links, its manifest written last, `current` switched atomically; and going back.
 
-Which files of which artifacts make a release stands in PLACES. None is published whose artifacts contradict each other. Who
+Which artifacts make a release stands in PLACES. None is published whose artifacts contradict each other. Who
 switches or removes releases holds a lock for the moment that it takes; a build goes on meanwhile.
 """
 
@@ -20,25 +20,27 @@ from filelock import FileLock, Timeout
 
 from crmrag_assets.build import store as failpoints
 from crmrag_assets.build.locks import is_locked
-from crmrag_assets.build.step import PAGED, BuildContext, chunks_of
+from crmrag_assets.build.step import PAGED, PLACES, BuildContext, chunks_of
 from crmrag_assets.build.store import working_folder
-from crmrag_query.artifacts.files import FileEntry, canonical_json, fsync, sha256_files, write_text
 from crmrag_query.artifacts.manifest import (
     COMPANIONS,
-    MANIFEST,
-    PROVENANCE,
-    Manifest,
-    is_release_id,
-    read_manifest,
-)
-from crmrag_query.artifacts.places import (
     CURRENT,
+    MANIFEST,
     PREVIOUS,
+    PROVENANCE,
+    FileEntry,
+    Manifest,
+    canonical_json,
     dataset_folder,
+    fsync,
+    is_release_id,
     listed,
     pointer,
+    read_manifest,
     release_ids,
+    sha256_files,
     switch,
+    write_text,
 )
 from crmrag_query.artifacts.release import Release
 from crmrag_query.artifacts.verify import (
@@ -52,36 +54,6 @@ from crmrag_query.artifacts.verify import (
 from crmrag_query.errors import BuildError, ReleaseError, ReleaseNotFound
 from crmrag_query.verify.run import check_references
 
-# Artifact -> its folder in a release; "" for files at the release's root.
-PLACES = {
-    "page_images": "pages",
-    "page_extractions": "page_extractions",
-    "page_candidates": "page_candidates",
-    "graph": "graph",
-    "edges": "edges",
-    "triples_index": "triples_index",
-    "documents": "documents",
-    "entity_documents": "entity_documents",
-    "entity_graph": "entity_graph",
-    "communities": "communities",
-    "community_summaries": "community_summaries",
-    "community_index": "community_index",
-    "graph_partitions": "graph_partitions",
-    "partition_edges": "partition_edges",
-    "alignment_model": "alignment_model",
-    "encoder": "encoder",
-    "embeddings": "embeddings",
-    "faiss_index": "dense",
-    "token_vectors": "token_vectors",
-    "bm25_index": "sparse",
-    "aggregation_index": "aggregation",
-    "date_index": "dates",
-    "name_index": "names",
-    "lexicon": "lexicon",
-    "profile": "profile",
-    "validation_report": "",
-    "method": "",
-}
 CHUNKED = ("embeddings",)
 
 

@@ -17,8 +17,14 @@ from pathlib import Path
 from uuid import uuid4
 
 from crmrag_assets.build import store as failpoints
-from crmrag_query.artifacts.files import FileEntry, sha256_file
-from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest, release_id
+from crmrag_query.artifacts.manifest import (
+    MANIFEST,
+    FileEntry,
+    Manifest,
+    read_manifest,
+    release_id,
+    sha256_file,
+)
 from crmrag_query.artifacts.mirror import (
     BESIDE,
     StoredReleases,

@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_assets.build.reporting import escaped, table
-from crmrag_assets.build.step import BuildContext, chunks_of
+from crmrag_assets.build.step import BuildContext, chunks_of, escaped, table
 from crmrag_assets.harvest.prefetch import verdict
 from crmrag_assets.indexes.aggregation import count_classes
 from crmrag_assets.opened import catalogue_of, documents_of, graph_of, with_vectors
 from crmrag_query.artifacts.manifest import PROVENANCE
-from crmrag_query.config.build import Chaining
+from crmrag_query.config.loading import Chaining
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_EVENT, FLAG_LABELLED, FLAG_SKOLEM, FLAG_SUSPECT
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
-from crmrag_query.relationships.catalogue import dead_paths
+from crmrag_query.relationships.engine import dead_paths
 from crmrag_query.text import amount
 
 HARVESTED = ("entities", "triples", "excluded_subjects", "excluded_triples", "repaired")

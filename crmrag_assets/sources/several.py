@@ -38,7 +38,7 @@ from crmrag_assets.harvest.source import (
     without_schema,
 )
 from crmrag_assets.harvest.triples import COLUMNS, IRI, NO_COLUMNS, distinct_sorted
-from crmrag_query.artifacts.files import bucket_of, canonical_json, write_text
+from crmrag_query.artifacts.manifest import bucket_of, canonical_json, write_text
 from crmrag_query.config.loading import Method, config_hash
 from crmrag_query.config.sources import SourceEntry
 from crmrag_query.syntax import RDF_TYPE

@@ -16,7 +16,7 @@ from crmrag_assets.harvest.report import FileRead, Tally
 from crmrag_assets.harvest.source import Counted, Discovery, Fetched, without_schema
 from crmrag_assets.harvest.spool import ROWS, SpoolWriter, read_buckets, read_coded
 from crmrag_assets.harvest.triples import distinct_sorted
-from crmrag_query.artifacts.files import BUCKETS, sha256_file
+from crmrag_query.artifacts.manifest import BUCKETS, sha256_file
 from crmrag_query.config.loading import Method
 from crmrag_query.config.sources import graph_of_file
 from crmrag_query.errors import SourceError

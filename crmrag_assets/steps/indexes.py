@@ -69,7 +69,7 @@ from crmrag_query.errors import BuildError
 from crmrag_query.linking import stop_words
 from crmrag_query.ontology.categories import Category, CategoryMap
 from crmrag_query.plans.world import World
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import DATED_BY, DateIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.version import __version__

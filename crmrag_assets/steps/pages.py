@@ -32,9 +32,8 @@ from crmrag_assets.sources.pages.candidates import Pair, candidates, decided
 from crmrag_assets.sources.pages.extract import TOKENS
 from crmrag_assets.sources.pages.mapping import Readings, title_of
 from crmrag_assets.steps.indexes import cache_of
-from crmrag_query.artifacts.files import bucket_of, sha256_file
-from crmrag_query.config.loading import config_hash
-from crmrag_query.config.parts import ExtractionPart
+from crmrag_query.artifacts.manifest import bucket_of, sha256_file
+from crmrag_query.config.loading import ExtractionPart, config_hash
 from crmrag_query.config.sources import SourceEntry
 from crmrag_query.config.sources.pages import PagesConfig
 from crmrag_query.documents.pages import (

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from crmrag_assets.build.step import (
+    PLACES,
     BuildContext,
     Inputs,
     Stats,
@@ -28,14 +29,7 @@ from crmrag_assets.build.store import Published
 from crmrag_assets.opened import documents_of, graph_of, harvest_of, with_vectors
 from crmrag_assets.quality.checks import CHECKS
 from crmrag_assets.quality.finding import require_sound
-from crmrag_assets.release.publish import (
-    PLACES,
-    Pinned,
-    companion_files,
-    pinned_files,
-    publish,
-    require_consistent,
-)
+from crmrag_assets.release.publish import Pinned, companion_files, pinned_files, publish, require_consistent
 from crmrag_assets.release.push import push
 from crmrag_assets.release.report import make_report, report_markdown
 from crmrag_assets.sources.several import Several
@@ -47,10 +41,8 @@ from crmrag_assets.steps.indexes import STEPS as INDEX_STEPS
 from crmrag_assets.steps.pages import PAGE_CANDIDATES, page_counts
 from crmrag_assets.steps.pages import STEPS as PAGE_STEPS
 from crmrag_assets.steps.source import ENTITIES, PREFETCH, described, is_source, source_of
-from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.artifacts.manifest import MANIFEST, Manifest, read_manifest
+from crmrag_query.artifacts.manifest import MANIFEST, Manifest, canonical_json, read_manifest, release_ids
 from crmrag_query.artifacts.objects import open_objects
-from crmrag_query.artifacts.places import release_ids
 from crmrag_query.artifacts.release import CONFIG, open_release
 from crmrag_query.config.datasets import OPERATIONAL
 from crmrag_query.config.loading import UNRELEASED, config_hash

@@ -48,7 +48,7 @@ from crmrag_assets.harvest.triples import IRI, distinct_sorted
 from crmrag_assets.release.report import harvest_markdown
 from crmrag_assets.sources import source_for
 from crmrag_assets.steps.pages import make_images, make_readings
-from crmrag_query.artifacts.files import bucket_of, canonical_json, sha256_file
+from crmrag_query.artifacts.manifest import bucket_of, canonical_json, sha256_file
 from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import Method, config_hash
 from crmrag_query.documents.pages import IMAGES, READINGS

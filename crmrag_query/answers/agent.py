@@ -41,7 +41,7 @@ from crmrag_query.llm import model as llm
 from crmrag_query.llm.model import AnyMessage, Model, Schema, Talk, WholeModel, bare
 from crmrag_query.notes import Note
 from crmrag_query.plans.records import Plan
-from crmrag_query.retrieval.modes import lacking, modes_of
+from crmrag_query.retrieval.channels import lacking, modes_of
 from crmrag_query.retrieval.walker import Walker
 from crmrag_query.sets.records import AnswerSet, Cell
 from crmrag_query.sparql.evaluate import SparqlResult

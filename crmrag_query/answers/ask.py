@@ -82,8 +82,8 @@ from crmrag_query.answers.understand import (
     understand,
 )
 from crmrag_query.artifacts.release import Release
+from crmrag_query.config.loading import quoted, sentences
 from crmrag_query.config.modes import Mode
-from crmrag_query.config.parts import quoted, sentences
 from crmrag_query.context.assemble import assemble
 from crmrag_query.context.context import Context, Finding, KnownSet, community
 from crmrag_query.context.evidence import Evidence as Line
@@ -102,18 +102,17 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Among, Anchor, Dated, Plan, Related, parts_of
 from crmrag_query.plans.sparql import to_sparql
 from crmrag_query.plans.world import World
-from crmrag_query.questions.analysis import WITH_TIME, Analysis
 from crmrag_query.questions.followup import ConversationState, Focus, Kind, turns_of
 from crmrag_query.questions.followup import Turn as Asked
-from crmrag_query.questions.form import Form
+from crmrag_query.questions.form import WITH_TIME, Analysis, Form
 from crmrag_query.questions.lexicon import compiled
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.heard import analysed
 from crmrag_query.reading.read import Parsed
+from crmrag_query.retrieval.channels import default_mode
 from crmrag_query.retrieval.channels.communities import things
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.modes import default_mode
 from crmrag_query.retrieval.pipeline import Retrieved, places_of, retrieve
 from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
 from crmrag_query.retrieval.scores import Candidate, interleave

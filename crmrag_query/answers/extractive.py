@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import AskedTypes, individuals, is_asked_for, relied_on
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.parts import LanguageLexicon, quoted
+from crmrag_query.config.loading import LanguageLexicon, quoted
 from crmrag_query.context.evidence import (
     ANCHORED,
     Evidence,
@@ -25,8 +25,7 @@ from crmrag_query.entities.named import SourceTriple, type_label, type_nodes
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.linking import Mention
-from crmrag_query.questions.analysis import Analysis
-from crmrag_query.questions.form import Form, Reading
+from crmrag_query.questions.form import Analysis, Form, Reading
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.lexicon import Lexicon
 from crmrag_query.reading.read import Parsed

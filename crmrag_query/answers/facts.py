@@ -22,7 +22,7 @@ import numpy as np
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.support import split_sentences
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.parts import Path, PortraitOrder, Relation, SentenceForms, sentences
+from crmrag_query.config.loading import PortraitOrder, Relation, SentenceForms, Steps, sentences
 from crmrag_query.dates import Interval, civil, describe, parse_date, year_interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.details import Details
@@ -33,12 +33,11 @@ from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex
 from crmrag_query.graph.graph import Literal as StatedLiteral
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.codes import normalise_property
+from crmrag_query.ontology.load import normalise_property
+from crmrag_query.plans.kinds import HARD, Schema
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
-from crmrag_query.plans.ways import literal, pairs, role_steps
-from crmrag_query.plans.world import World
+from crmrag_query.plans.world import World, literal, pairs, role_steps
 from crmrag_query.reading.lexicon import Lexicon, Stems, event_verbs
-from crmrag_query.reading.schema import HARD, Schema
 from crmrag_query.retrieval.release_channels import LITTLE
 from crmrag_query.sets.build import Reader, reasons_of
 from crmrag_query.text import fold, plain, shorten, tokenize
@@ -133,7 +132,7 @@ class Clause:
     number: bool = False
     turn: frozenset[str] = frozenset()
     optional: frozenset[int] = frozenset()
-    behind: Mapping[int, frozenset[Path]] = field(default_factory=dict)
+    behind: Mapping[int, frozenset[Steps]] = field(default_factory=dict)
     ranking: Mapping[int, int] = field(default_factory=dict)
 
 

@@ -19,7 +19,7 @@ from crmrag_query.answers.records import (
     SourceLink,
     Step,
 )
-from crmrag_query.artifacts.files import chunk_of
+from crmrag_query.artifacts.manifest import chunk_of
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.sources import file_of_graph
 from crmrag_query.context.context import ContextLine, Finding, Kind
@@ -29,8 +29,7 @@ from crmrag_query.entities.details import Details
 from crmrag_query.entities.named import Coordinates, Dates, Named, SourceTriple, category_name
 from crmrag_query.graph.arrays import FLAG_SUSPECT
 from crmrag_query.graph.graph import Graph, Literal, TriplesIndex
-from crmrag_query.relationships.catalogue import Catalogue, Path, Relationship
-from crmrag_query.relationships.engine import Hop, explain, legs_of, way_by
+from crmrag_query.relationships.engine import Catalogue, Hop, Path, Relationship, explain, legs_of, way_by
 from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.text import ELLIPSIS, plain, shorten
 

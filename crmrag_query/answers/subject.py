@@ -33,7 +33,7 @@ from crmrag_query.answers.facts import (
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Understood, individuals, relied_on
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.parts import Path, Relation, sentences
+from crmrag_query.config.loading import Relation, Steps, sentences
 from crmrag_query.entities.named import category_name
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.language import Language as SpokenLanguage
@@ -44,13 +44,11 @@ from crmrag_query.plans.profile import Profile
 from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import Kind
 from crmrag_query.questions.form import Form
-from crmrag_query.questions.lexicon import Language, compiled
-from crmrag_query.questions.words import Phrases
+from crmrag_query.questions.lexicon import Language, Phrases, compiled
 from crmrag_query.reading.exonyms import WHOLE
 from crmrag_query.reading.items import RANKING
+from crmrag_query.reading.lexicon import ANY, Lexicon, PhraseSpan, categories_of, relation_spans
 from crmrag_query.reading.lexicon import Kind as NounKind
-from crmrag_query.reading.lexicon import Lexicon, PhraseSpan, relation_spans
-from crmrag_query.reading.types import ANY, categories_of
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.text import fold, tokenize
 
@@ -757,7 +755,7 @@ class _Asking:
         """Whether words only say what kind of thing is asked for: "in what *year*"."""
         return all(_category(self.own, self.language, self.words[at]) for at in range(span.first, span.last))
 
-    def _behind(self, own: Sequence[PhraseSpan]) -> dict[int, frozenset[Path]]:
+    def _behind(self, own: Sequence[PhraseSpan]) -> dict[int, frozenset[Steps]]:
         """For ``Clause.behind``."""
         relations = self.release.method.relations
         return {

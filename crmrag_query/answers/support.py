@@ -15,7 +15,7 @@ from itertools import pairwise, takewhile
 
 from crmrag_query import dates
 from crmrag_query.answers.records import Citation, Quality, Unsupported
-from crmrag_query.config.parts import AnswerWords
+from crmrag_query.config.loading import AnswerWords
 from crmrag_query.dates import CENTURY, MONTH, Interval, civil, parse_date, year_interval
 from crmrag_query.questions.form import Form, Reading
 from crmrag_query.reading.ordinary import ordinary

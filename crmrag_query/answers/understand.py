@@ -27,17 +27,14 @@ from crmrag_query.notes import Note, NoteKind
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.within import Scope, according
-from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState, FollowUp, Kind, follow
-from crmrag_query.questions.form import Form, Reading, read_question
+from crmrag_query.questions.form import Analysis, Form, Reading, read_question
 from crmrag_query.questions.lexicon import ref_words
 from crmrag_query.questions.model import analyse_with_model, rewrite_with_model
 from crmrag_query.reading.heard import analysis_of, named
-from crmrag_query.retrieval.channels import channel_of
+from crmrag_query.retrieval.channels import channel_of, default_mode, has_channel
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.modes import default_mode, has_channel
-from crmrag_query.retrieval.query import Query, telling
-from crmrag_query.retrieval.release_channels import ReleaseChannels
+from crmrag_query.retrieval.release_channels import Query, ReleaseChannels, telling
 from crmrag_query.text import as_data, plain, same_stem, tokenize, tokens
 from crmrag_query.timing import Clock
 

@@ -1,13 +1,19 @@
-"""The manifest of a release: what it holds, checked when read; its hash is the release's id. And how a release's tables and
-arrays are opened: whatever cannot be, or is of another version, is a ReleaseError with what to do."""
+"""A release's files: written whole or not at all and pinned by their checksums; its manifest, which says what it holds, is
+checked when read, and whose hash is the release's id; where releases lie below the data folder, and which one is current.
+
+And how a release's tables and arrays are opened: whatever cannot be, or is of another version, is a ReleaseError with what
+to do.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -19,8 +25,140 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from crmrag_query.artifacts.files import FileEntry, canonical_json
 from crmrag_query.errors import ReleaseError, ReleaseNotFound
+
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FileEntry:
+    """One pinned file: ``path`` relative with forward slashes, size in bytes, SHA-256 in hexadecimal."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"path": self.path, "bytes": self.bytes, "sha256": self.sha256}
+
+
+def sha256_file(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def sha256_files(paths: Sequence[Path]) -> Iterator[str]:
+    """SHA-256 of each file, in order; several at once, as hashing a block leaves the interpreter to other threads."""
+    if len(paths) < 2:
+        yield from map(sha256_file, paths)
+        return
+    with ThreadPoolExecutor(min(len(paths), os.cpu_count() or 1)) as threads:
+        yield from threads.map(sha256_file, paths)
+
+
+def entries(folder: Path) -> tuple[FileEntry, ...]:
+    """Every file below ``folder`` with its checksum, sorted by path."""
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    return tuple(
+        sorted(
+            FileEntry(path.relative_to(folder).as_posix(), path.stat().st_size, checksum)
+            for path, checksum in zip(found, sha256_files(found), strict=True)
+        )
+    )
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys and one form for each value: equal values give equal bytes."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, indent=1) + "\n"
+
+
+def fsync(path: Path) -> None:
+    """Flush a file or a folder's list of names to disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside ``path``; on success it is flushed and renamed to ``path``, else removed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        fsync(temporary)
+        temporary.replace(path)
+        fsync(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+Digests = npt.NDArray[np.uint8]
+BUCKETS = 256  # that chunks divide among them: the values of the first byte
+TOGETHER = 1 << 16  # texts taken from a column at once, which keeps few of them as objects
+
+
+def digests_of(texts: pa.Array | pa.ChunkedArray) -> Digests:
+    """SHA-256 of each text of a column in UTF-8, uint8 [n, 32]."""
+    sha256 = hashlib.sha256
+    found = bytearray()
+    for start in range(0, len(texts), TOGETHER):
+        some = texts.slice(start, TOGETHER).cast(pa.large_binary()).to_pylist()
+        found += b"".join([sha256(text).digest() for text in some])
+    return np.frombuffer(bytes(found), np.uint8).reshape(-1, 32)
+
+
+def bucket_of(iri: str) -> int:
+    """First byte of SHA-256 of the IRI in UTF-8: 0..255."""
+    return hashlib.sha256(iri.encode()).digest()[0]
+
+
+def chunk_of(iri: str, chunks: int) -> str:
+    """Key of the chunk of ``chunks`` (a power of two, at most 256) that an entity belongs to: two hexadecimal digits."""
+    width = BUCKETS // max(1, chunks)
+    return f"{bucket_of(iri) // width * width:02x}"
+
+
+SEARCHED = ("dense", "sparse", "names", "graph", "triples_index", "lexicon")
+"""Folders of a release whose files are memory-mapped and looked at all over."""
+LAST = "vectors.npy"
+"""Of which a question looks at a few hundred rows: read when all else is."""
+SHARE = 0.5  # of the machine's memory that such files may take
+READ_AHEAD = 1 << 22  # bytes at a time
+
+
+def room() -> int:
+    """Bytes of such files that fit well into this machine's memory, of all releases together."""
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * SHARE)
+
+
+def read_ahead(release: Path, left: int) -> int:
+    """Read what questions search in a release, ``left`` bytes of it at most; how many of these are left then: the first
+    question of 600,000 documents waited 7 s for them.
+
+    The system keeps it as long as it has no better use for that memory. (To ask it to read by itself, by posix_fadvise, gets
+    no more of a file than its usual read-ahead.)
+    """
+    held = bytearray(READ_AHEAD)
+    files = [file for name in SEARCHED for file in sorted((release / name).glob("*")) if file.is_file()]
+    for file in sorted(files, key=lambda file: file.name == LAST):
+        if file.stat().st_size > left:
+            break
+        with file.open("rb", buffering=0) as opened:
+            while read := opened.readinto(held):
+                left -= read
+    return left
+
 
 SCHEMA = 1
 OLDEST = 1  # schema that is read
@@ -269,3 +407,139 @@ def open_array(folder: Path, name: str) -> npt.NDArray[np.generic]:
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError) as error:
         raise ReleaseError(f"{path} cannot be read: {error}.", rebuild(path.parent)) from error
+
+
+RELEASES = "releases"
+CURRENT = "current"
+PREVIOUS = "previous"
+EVALUATION = "evaluation.json"
+PIPELINE = "pipeline"  # whose figures an evaluation tells of, beside those of what it is compared with
+NAME_BYTES = 255  # of a folder's name, on common file systems
+
+
+def user_cache() -> Path:
+    """The folder of what may be lost, in the user's own cache; RuntimeError for a user without a home."""
+    own = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(own).expanduser() / "crmrag"
+
+
+def dataset_folder(data: Path, dataset: str) -> Path:
+    """The folder of a data set's releases; ReleaseNotFound for a name that is no plain folder name."""
+    named = dataset and dataset not in (".", "..") and not any(sign in dataset for sign in "/\\:\0")
+    if not named or len(dataset.encode(errors="replace")) > NAME_BYTES:
+        raise ReleaseNotFound(f"{dataset!r} is no name of a data set.", _known(data))
+    return data / RELEASES / dataset
+
+
+def evaluations_folder(data: Path, dataset: str) -> Path:
+    """Where the evaluation of a data set is written unless another folder is named."""
+    return data / "evaluations" / dataset
+
+
+def release_ids(data: Path, dataset: str) -> tuple[str, ...]:
+    """Ids of the finished releases of a data set, sorted."""
+    folder = dataset_folder(data, dataset)
+    if not folder.is_dir():
+        return ()
+    return tuple(
+        sorted(p.name for p in folder.iterdir() if is_release_id(p.name) and (p / MANIFEST).is_file())
+    )
+
+
+def datasets_with_releases(data: Path) -> tuple[str, ...]:
+    folder = data / RELEASES
+    return tuple(sorted(path.parent.name for path in folder.glob(f"*/{CURRENT}"))) if folder.is_dir() else ()
+
+
+def pointer(folder: Path, name: str = CURRENT) -> str | None:
+    """The release id that ``current`` or ``previous`` names; None when there is none, ReleaseError when damaged."""
+    try:
+        text = (folder / name).read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise ReleaseError(f"{folder / name} cannot be read ({error}).", _SWITCH[name]) from error
+    if not is_release_id(text):
+        raise ReleaseError(f"{folder / name} does not name a release (found {text[:40]!r}).", _SWITCH[name])
+    return text
+
+
+_SWITCH = {
+    CURRENT: "Build the data set again, or write a release id into it.",
+    PREVIOUS: "Write the id of the release before into it, or remove the file: then there is none to go back to.",
+}
+
+
+def switch(folder: Path, release: str, remember: bool = True) -> None:
+    """Make ``release`` the current one, atomically; the one before becomes ``previous`` where it is to be remembered."""
+    before = None
+    with suppress(ReleaseError):  # damaged: what takes its place mends it
+        before = pointer(folder)
+    if remember and before is not None and before != release:
+        write_text(folder / PREVIOUS, before + "\n")
+    write_text(folder / CURRENT, release + "\n")
+
+
+def find_release(path_or_dataset: Path | str, data: Path) -> Path:
+    """The folder of a release, given itself, or the folder of a data set's releases, or a data set's name.
+
+    Raises ReleaseNotFound, which names the data sets that have one.
+    """
+    given = Path(path_or_dataset)
+    if (given / MANIFEST).is_file():
+        return given
+    if (given / CURRENT).is_file():
+        folder = given
+    elif isinstance(path_or_dataset, Path) or len(given.parts) != 1:
+        raise ReleaseNotFound(
+            f"{given} is no release (it has no {MANIFEST}).", "Give the folder of a release."
+        )
+    else:
+        folder = dataset_folder(data, str(path_or_dataset))
+    current = pointer(folder)
+    if current is None:
+        raise ReleaseNotFound(
+            f"Data set '{folder.name}' has no release in {data}.", _known(data, folder.name)
+        )
+    if not (folder / current / MANIFEST).is_file():
+        remedy = f"Go back: crmrag rollback {folder.name}; or build again: crmrag build {folder.name}"
+        raise ReleaseNotFound(
+            f"The current release {current} of data set '{folder.name}' is missing.", remedy
+        )
+    return folder / current
+
+
+def find_named(reference: str, data: Path) -> Path:
+    """The folder of a release, given as that folder, an id, a data set's name, ``NAME@previous`` or ``NAME@ID``.
+
+    Raises ReleaseNotFound, which names what there is.
+    """
+    if is_release_id(reference) and not dataset_folder(data, reference).is_dir():
+        found = sorted((data / RELEASES).glob(f"*/{reference}/{MANIFEST}"))
+        if not found:
+            raise ReleaseNotFound(f"There is no release {reference} in {data}.", "See: crmrag releases list")
+        return found[0].parent
+    name, at, which = reference.rpartition("@")
+    marked = which in (CURRENT, PREVIOUS) or is_release_id(which)
+    if not at or (Path(reference) / MANIFEST).is_file() or not marked:
+        return find_release(reference, data)
+    folder = dataset_folder(data, name)
+    release = which if is_release_id(which) else pointer(folder, which)
+    if release is None or not (folder / release / MANIFEST).is_file():
+        told = f"no {which} release" if release is None else f"no release {release}"
+        raise ReleaseNotFound(f"Data set '{name}' has {told} in {data}.", listed(data, name))
+    return folder / release
+
+
+def listed(data: Path, dataset: str) -> str:
+    """A sentence that names the releases of a data set."""
+    folder = dataset_folder(data, dataset)
+    names = {name: marks for marks in (PREVIOUS, CURRENT) if (name := pointer(folder, marks))}
+    found = [f"{one} ({names[one]})" if one in names else one for one in release_ids(data, dataset)]
+    return f"There are: {', '.join(found)}." if found else _known(data, dataset)
+
+
+def _known(data: Path, dataset: str = "DATASET") -> str:
+    built = datasets_with_releases(data)
+    listed = f" (built so far: {', '.join(built)})" if built else ""
+    return f"Build it: crmrag build {dataset}, or give the right --data folder{listed}."

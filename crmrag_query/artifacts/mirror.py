@@ -27,28 +27,28 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from crmrag_query.artifacts.files import FileEntry, fsync, write_text
 from crmrag_query.artifacts.manifest import (
     COMPANIONS,
+    CURRENT,
     MANIFEST,
+    PREVIOUS,
     PROVENANCE,
+    RELEASES,
     SIGNATURE,
+    FileEntry,
     Manifest,
+    dataset_folder,
+    fsync,
     is_release_id,
     parse_manifest,
-    release_id,
-)
-from crmrag_query.artifacts.objects import Content, Objects, open_objects
-from crmrag_query.artifacts.places import (
-    CURRENT,
-    PREVIOUS,
-    RELEASES,
-    dataset_folder,
     pointer,
+    release_id,
     release_ids,
     switch,
     user_cache,
+    write_text,
 )
+from crmrag_query.artifacts.objects import Content, Objects, open_objects
 from crmrag_query.errors import (
     ConfigError,
     CrmRagError,
@@ -56,7 +56,7 @@ from crmrag_query.errors import (
     ReleaseNotFound,
     StoreUnreachable,
 )
-from crmrag_query.kept import warn_seldom
+from crmrag_query.timing import warn_seldom
 
 LOG = logging.getLogger(__name__)
 SCHEMA = 1

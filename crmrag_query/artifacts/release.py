@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 from urllib.parse import urlsplit
 
-from crmrag_query.artifacts.manifest import Manifest, is_release_id, read_manifest, rebuild
+from crmrag_query.artifacts.manifest import Manifest, find_release, is_release_id, read_manifest, rebuild
 from crmrag_query.artifacts.mirror import bring
-from crmrag_query.artifacts.places import find_release
 from crmrag_query.artifacts.verify import (
     Intact,
     check_files,

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from crmrag_query.artifacts.files import write_text
-from crmrag_query.artifacts.manifest import MANIFEST, SIGNATURE, read_manifest
+from crmrag_query.artifacts.manifest import MANIFEST, SIGNATURE, read_manifest, write_text
 from crmrag_query.errors import ConfigError, MissingExtraError, ReleaseError
 
 _REMEDY = f"Fetch it again, with its {SIGNATURE}, or sign it if it is yours: crmrag releases sign RELEASE --key FILE."

@@ -22,18 +22,21 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from crmrag_query.artifacts.files import FileEntry, canonical_json, sha256_file, sha256_files
 from crmrag_query.artifacts.manifest import (
     COMPANIONS,
     MANIFEST,
     PROVENANCE,
     SIGNATURE,
+    FileEntry,
     Manifest,
+    canonical_json,
     is_release_id,
     rebuild,
     release_id,
+    sha256_file,
+    sha256_files,
+    user_cache,
 )
-from crmrag_query.artifacts.places import user_cache
 from crmrag_query.errors import ReleaseError, in_a_line
 
 if TYPE_CHECKING:

@@ -79,7 +79,7 @@ def ask(
     """Answer QUESTION from DATASET (its name, or the folder of a release)."""
     from crmrag_query.answers.ask import Ask, Conversation
     from crmrag_query.artifacts.release import Opener, open_release
-    from crmrag_query.retrieval.modes import find_mode
+    from crmrag_query.retrieval.channels import find_mode
 
     if [as_json, plan, sparql, choice is not None].count(True) > 1:
         raise click.UsageError(
@@ -123,7 +123,7 @@ def chat(
     from crmrag_query.answers.ask import Ask, Conversation, state_after
     from crmrag_query.artifacts.release import Opener, open_release
     from crmrag_query.errors import QuestionError
-    from crmrag_query.retrieval.modes import find_mode
+    from crmrag_query.retrieval.channels import find_mode
 
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # typed bytes that are no text are no reason to end

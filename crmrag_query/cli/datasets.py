@@ -193,8 +193,8 @@ def check(file: Path | None, name: str | None, dead: bool, ask: bool) -> None:
     from crmrag_query.config.datasets import load_datasets
     from crmrag_query.config.loading import load_method
     from crmrag_query.config.operations import load_operations
-    from crmrag_query.ontology import load_ontology
-    from crmrag_query.retrieval.modes import known_modes
+    from crmrag_query.ontology.load import load_ontology
+    from crmrag_query.retrieval.channels import known_modes
     from crmrag_query.validation import check_dataset, check_method
 
     method, ontology = load_method(), load_ontology()
@@ -242,7 +242,7 @@ def rename(file: Path | None, data: Path, name: str, to: str) -> None:
 
     They have the name in them and stay as they are until a build under the new name has made its own.
     """
-    from crmrag_query.artifacts.places import release_ids
+    from crmrag_query.artifacts.manifest import release_ids
     from crmrag_query.config.datasets import rename_dataset
     from crmrag_query.config.reading import datasets_file
 
@@ -330,7 +330,7 @@ def _made_of(one: DatasetConfig) -> Iterator[str]:
 
 
 def _report_paths(method: Any, ontology: Any, verbose: bool) -> None:
-    from crmrag_query.relationships.catalogue import Catalogue, dead_paths
+    from crmrag_query.relationships.engine import Catalogue, dead_paths
 
     for name in method.relationship_sets:
         catalogue = Catalogue.load(method, name)

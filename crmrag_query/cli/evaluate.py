@@ -62,7 +62,7 @@ def evaluate(
     the answers themselves, which --judge has a language model judge. docs/evaluation.md says what the files hold and the
     figures mean.
     """
-    from crmrag_query.artifacts.places import evaluations_folder
+    from crmrag_query.artifacts.manifest import evaluations_folder
     from crmrag_query.artifacts.release import Opener, open_release
     from crmrag_query.config.loading import load_method
     from crmrag_query.evaluation.evaluate import Plan, evaluate_file, parse_stages

@@ -35,8 +35,7 @@ def extract(files: tuple[Path, ...], output: Path, name: str) -> None:
 
 
 def _write(files: tuple[Path, ...], output: Path, name: str) -> str:
-    from crmrag_query.ontology.codes import names_from_context
-    from crmrag_query.ontology.load import TERMS, to_csv
+    from crmrag_query.ontology.load import TERMS, names_from_context, to_csv
     from crmrag_query.ontology.load import extract as read_files
 
     if len(files) == 1 and _is_json(files[0]):

@@ -42,8 +42,8 @@ def verify(dataset: str, release: str | None, signers: tuple[str, ...], data: Pa
     DATASET is a data set's name (its current release), NAME@previous, a release's id, or the folder of a release. Ends with
     status 1 when anything is wrong.
     """
+    from crmrag_query.artifacts.manifest import find_named
     from crmrag_query.artifacts.mirror import bring
-    from crmrag_query.artifacts.places import find_named
     from crmrag_query.artifacts.release import Opener
     from crmrag_query.verify.run import verify_folder
 
@@ -106,7 +106,7 @@ def _verdict(report: Report) -> str:
 
 def _remedy(report: Report, folder: Path, data: Path) -> str:
     """What to do: of a release that answers now, first to go back."""
-    from crmrag_query.artifacts.places import PREVIOUS, dataset_folder, pointer
+    from crmrag_query.artifacts.manifest import PREVIOUS, dataset_folder, pointer
     from crmrag_query.artifacts.verify import STRAY
 
     name = shlex.quote(report.dataset)
@@ -232,8 +232,8 @@ def diff(before: str, after: str | None, data: Path, limit: int, texts: bool, as
     Each is a release's id, a data set's name (its current release), NAME@previous, NAME@ID, or the folder of a release.
     `crmrag diff NAME` alone compares the previous release with the current one.
     """
+    from crmrag_query.artifacts.manifest import find_named
     from crmrag_query.artifacts.mirror import bring
-    from crmrag_query.artifacts.places import find_named
     from crmrag_query.artifacts.release import open_release
     from crmrag_query.compare import compare
 

@@ -52,7 +52,7 @@ def serve(
     """
     try:
         from crmrag_query.artifacts.mirror import mirror_of
-        from crmrag_query.service.launch import Settings, run
+        from crmrag_query.service.app import Settings, run
     except ImportError as error:
         raise MissingExtraError("crmrag serve", "service", str(error.name)) from error
     kept = Path("data") if mirror_of(data) else data  # a cache may be lost, answers may not

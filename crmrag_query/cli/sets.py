@@ -122,7 +122,7 @@ def _facets(release: Release, plan: Plan, language: str, format_: str) -> Iterat
 
 def _write(pieces: Iterator[str], out: Path | None) -> None:
     """To a file, whole or not at all; else to the screen, where nothing of the data can steer the terminal."""
-    from crmrag_query.artifacts.files import replacing
+    from crmrag_query.artifacts.manifest import replacing
 
     if out is None:
         screen = sys.stdout.isatty()

@@ -45,17 +45,17 @@ def teach(
 ) -> None:
     """Teach how QUESTION is to be read of DATASET; without a question, list what was taught.
 
-    It stands in taught.yaml beside the data set's releases, where it can be edited by hand; later releases follow it, too,
+    It stands in exact.yaml beside the data set's releases, where it can be edited by hand; later releases follow it, too,
     and `crmrag evaluate` tries it again.
     """
-    from crmrag_query.answers import taught
+    from crmrag_query.answers import exact
     from crmrag_query.artifacts.release import Opener, open_release
     from crmrag_query.plans.records import read_plan
     from crmrag_query.sets.describe import title_of
 
     release = open_release(dataset, data, Opener.here(trust))
     if question is None:
-        for one in taught.lessons_of(release):
+        for one in exact.lessons_of(release):
             click.echo(
                 printable(
                     f"{one.verdict:<9}  {one.question}  ({one.who or 'unknown'}, {one.when or 'undated'})"
@@ -65,16 +65,16 @@ def teach(
     if [accept, refuse, plan is not None, forget].count(True) != 1:
         raise click.UsageError("Give one of --accept, --refuse, --plan and --forget.")
     if forget:
-        known = taught.forget(release, question)
+        known = exact.forget(release, question)
         click.echo("Forgotten." if known else "Nothing was taught of that question.")
         return
     who = _user() if who is None else who
     if refuse:
-        taught.teach(release, question, "refused", None, who, note)
+        exact.teach(release, question, "refused", None, who, note)
         click.echo("The question gives no set from now on.")
         return
     made = _offered(release, question) if plan is None else read_plan(plan.read_bytes())
-    taught.teach(release, question, "accepted" if plan is None else "corrected", made, who, note)
+    exact.teach(release, question, "accepted" if plan is None else "corrected", made, who, note)
     click.echo(printable(f"From now on read as: {title_of(release, made)}"))
 
 

@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from crmrag_query import bounds
+from crmrag_query import errors
 from crmrag_query.answers import ask as engine
 from crmrag_query.answers.ask import Ask, prepare, scores_of, stream
+from crmrag_query.answers.exact import lesson_for
 from crmrag_query.answers.records import (
     Answer,
     Done,
@@ -35,18 +36,17 @@ from crmrag_query.answers.records import (
 )
 from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList, lineage
 from crmrag_query.answers.subject import example_questions
-from crmrag_query.answers.taught import lesson_for
 from crmrag_query.answers.understand import FIRST as NO_TURNS
-from crmrag_query.artifacts.manifest import MANIFEST
-from crmrag_query.artifacts.mirror import bring_all, follow, mirror_folder, mirror_of
-from crmrag_query.artifacts.objects import is_address
-from crmrag_query.artifacts.places import (
+from crmrag_query.artifacts.manifest import (
     CURRENT,
+    MANIFEST,
     RELEASES,
     dataset_folder,
     datasets_with_releases,
     pointer,
 )
+from crmrag_query.artifacts.mirror import bring_all, follow, mirror_folder, mirror_of
+from crmrag_query.artifacts.objects import is_address
 from crmrag_query.artifacts.release import Opener, Part, Release, open_release
 from crmrag_query.client import wire
 from crmrag_query.client.entities import (
@@ -105,10 +105,9 @@ from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import ConversationState, turns_of
 from crmrag_query.questions.form import Reading
 from crmrag_query.relationships.engine import Plan
+from crmrag_query.retrieval.channels import find_mode, lacking, modes_of
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.expand import ABOVE, BELOW
-from crmrag_query.retrieval.modes import find_mode, lacking, modes_of
-from crmrag_query.retrieval.release_channels import Calibration
+from crmrag_query.retrieval.release_channels import ABOVE, BELOW, Calibration
 from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.sets.build import answer_set, excluded_set
 from crmrag_query.sets.describe import describe_plan, plan_json, title_of, without
@@ -190,8 +189,8 @@ MEMBERS = 10  # of a theme, the most central
 
 def list_themes(release: Release, dataset: str, request: ListThemes) -> Themes:
     """The page of themes that is asked for. QuestionError for a theme that there is not; ReleaseError without communities."""
-    bounds.check_range("limit", request.limit, 1, bounds.SEARCH)
-    bounds.check_range("offset", request.offset, 0, bounds.OFFSET)
+    errors.check_range("limit", request.limit, 1, errors.SEARCH)
+    errors.check_range("offset", request.offset, 0, errors.OFFSET)
     communities = release[Communities]
     language = request.language or release.manifest.language
     if request.theme:
@@ -560,8 +559,8 @@ class Engine:
         return describe_dataset(release, told, language)
 
     def candidates(self, request: wire.ListCandidates) -> PageCandidates:
-        bounds.check_range("limit", request.limit, 1, CANDIDATES_AT_ONCE)
-        bounds.check_range("offset", request.offset, 0, sys.maxsize)
+        errors.check_range("limit", request.limit, 1, CANDIDATES_AT_ONCE)
+        errors.check_range("offset", request.offset, 0, sys.maxsize)
         name, release = self.releases.release(request.dataset)
         graph, pairs = release[Graph], release[Pages].candidates
 
@@ -655,7 +654,7 @@ class Engine:
     def retrieve(self, request: wire.Retrieve) -> Ranking:
         name, release = self.releases.release(request.dataset)
         if request.k is not None:
-            bounds.check_range("k", request.k, 1, bounds.DOCUMENTS)
+            errors.check_range("k", request.k, 1, errors.DOCUMENTS)
         how, mode = self.how, self._mode(release, request.mode)
         within, state = read_within(request.within), state_of(request)
         prepared = prepare(release, request.question, state, how.model, mode, how.wikidata, within)
@@ -728,7 +727,7 @@ class Engine:
 
     def choices(self, request: wire.GetChoices) -> Choices:
         _, release, plan, language = self._planned(request)
-        bounds.check_text("The text", request.text)
+        errors.check_text("The text", request.text)
         return choices(release, plan, request.path, request.what, request.text, request.limit, language)
 
     def marks(self, request: wire.GetMarks) -> Marks:
@@ -749,8 +748,8 @@ class Engine:
     def set(self, request: wire.GetSet) -> AnswerSet:
         name, release, plan, language = self._planned(request)
         limit = -1 if request.limit is None else request.limit
-        bounds.check_range("offset", request.offset, 0, bounds.OFFSET)
-        bounds.check_range("limit", limit, -1, bounds.MEMBERS)
+        errors.check_range("offset", request.offset, 0, errors.OFFSET)
+        errors.check_range("limit", limit, -1, errors.MEMBERS)
         page = Page(request.offset, limit, request.sort, request.descending)
         if request.reason:
             return excluded_set(release, plan, request.reason, page, language, name=name)
@@ -768,7 +767,7 @@ class Engine:
     def export(self, request: wire.GetExport, most: int = sys.maxsize) -> Export:
         """``most``: characters that it may have."""
         name, release, plan, language = self._planned(request)
-        bounds.check_text("The question", request.question)
+        errors.check_text("The question", request.question)
         pieces = export(
             release, plan, request.format, language, request.question, request.reason, request.sort, request.descending,
             name, request.inline, request.columns,
@@ -807,9 +806,9 @@ def state_of(request: wire.Ask | wire.Retrieve | wire.CompareModes) -> Conversat
     """The conversation before a question: its state, else the earlier questions. QuestionError for what is neither."""
     if request.conversation:
         return ConversationState.from_json(json.dumps(request.conversation))
-    bounds.check_range("The number of earlier questions", len(request.history), 0, bounds.HISTORY)
+    errors.check_range("The number of earlier questions", len(request.history), 0, errors.HISTORY)
     for one in request.history:
-        bounds.check_text("An earlier question", one)
+        errors.check_text("An earlier question", one)
     return turns_of(request.history)
 
 

@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from crmrag_query.config.build import Rebuild, Suspects
+from crmrag_query.config.loading import Rebuild, Suspects
 from crmrag_query.config.reading import (
     ENVIRONMENT,
     FORMER,

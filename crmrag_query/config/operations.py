@@ -11,8 +11,16 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from crmrag_query.config.reading import Count, NotNegative, Positive, Record, part_file, read_part
-from crmrag_query.config.sources.endpoint import HeaderName, Variable
+from crmrag_query.config.reading import (
+    Count,
+    HeaderName,
+    NotNegative,
+    Positive,
+    Record,
+    Variable,
+    part_file,
+    read_part,
+)
 from crmrag_query.errors import ConfigError
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")

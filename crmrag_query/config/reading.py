@@ -381,3 +381,61 @@ def _without_none(annotation: Any) -> Any:
     return (
         next((a for a in arguments if a is not type(None)), None) if type(None) in arguments else annotation
     )
+
+
+class Requests(Record):
+    """How a SPARQL endpoint is asked: sizes, patience and politeness; a data set may set its own.
+
+    `batch_entities` IRIs in one VALUES request; up to `subject_rows` subjects are discovered in one response, more of them
+    in pages of `page_rows`. `pause_seconds` between the starts of two requests, at most `parallel` at once. A request that
+    fails is tried `retries` times more, after `first_wait_seconds`, doubled each time up to `longest_wait_seconds`. Up to
+    `blank_rows` triples with blank nodes are fetched in one response; more of them tree by tree, to `blank_depth` blank
+    nodes below an entity. A build stops after `request_budget` times the requests that an endpoint of its size needs at best.
+    """
+
+    batch_entities: Count
+    page_rows: Count
+    subject_rows: int = Field(ge=0)
+    timeout_seconds: Positive
+    pause_seconds: NotNegative
+    parallel: Count
+    retries: int = Field(ge=0)
+    first_wait_seconds: NotNegative
+    longest_wait_seconds: NotNegative
+    response_bytes: Count
+    blank_rows: int = Field(ge=0)
+    blank_depth: Count
+    request_budget: Count
+
+
+# Capitals only, as is the custom: nearly every secret that is pasted here by mistake has a small letter or a sign.
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_OWN_HEADERS = {
+    "accept", "accept-charset", "accept-encoding", "connection", "content-encoding", "content-length", "content-type",
+    "cookie", "host", "transfer-encoding",
+}  # fmt: skip
+
+
+def _variable(text: str) -> str:
+    if text.startswith("$"):
+        raise ValueError("the name of an environment variable stands here without $ and braces")
+    if not _VARIABLE.fullmatch(text):
+        raise ValueError(
+            "not the name of an environment variable in capitals, as MUSEUM_TOKEN; the secret itself never stands here"
+        )
+    return text
+
+
+def _header(text: str) -> str:
+    if not _HEADER.fullmatch(text):
+        raise ValueError("not the name of an HTTP header")
+    if text.lower() == "user-agent":
+        raise ValueError("who asks is said by `contact`, which goes into this header")
+    if text.lower() in _OWN_HEADERS:
+        raise ValueError("this header belongs to each request itself")
+    return text
+
+
+Variable = Annotated[str, AfterValidator(_variable)]
+HeaderName = Annotated[str, AfterValidator(_header)]

@@ -50,9 +50,8 @@ from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
-from crmrag_query.questions.analysis import Analysis
-from crmrag_query.questions.form import Form
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.questions.form import Analysis, Form
+from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import Aggregation, RelationshipCount
 from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.syntax import RDF_TYPE

@@ -13,13 +13,13 @@ import numpy.typing as npt
 from rank_bm25 import BM25Okapi
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.parts import ExtractiveConfig
+from crmrag_query.config.loading import ExtractiveConfig
 from crmrag_query.documents.documents import SEPARATOR, Documents, Line
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Reading
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.scores import Candidate, reciprocal_rank_fusion
 from crmrag_query.text import SHORTEST_STEM, same_stem, sentence_starts, tokenize, with_singulars
 

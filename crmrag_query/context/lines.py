@@ -18,9 +18,8 @@ from crmrag_query.context.context import Finding, path
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.ontology.categories import Category
-from crmrag_query.relationships.catalogue import Catalogue, Step
-from crmrag_query.relationships.engine import Move, moves_of
-from crmrag_query.retrieval.query import Query
+from crmrag_query.relationships.engine import Catalogue, Move, Step, moves_of
+from crmrag_query.retrieval.release_channels import Query
 from crmrag_query.retrieval.walker import Walker
 from crmrag_query.text import ELLIPSIS, plain, shorten
 

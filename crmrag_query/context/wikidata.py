@@ -23,7 +23,7 @@ from crmrag_query.config.loading import Wikidata
 from crmrag_query.context.context import Budget, ContextLine, Kind, frame, pay
 from crmrag_query.context.lines import Read
 from crmrag_query.graph.graph import Graph
-from crmrag_query.questions.analysis import Analysis
+from crmrag_query.questions.form import Analysis
 from crmrag_query.text import plain, shorten
 
 ITEM = re.compile(r"Q[1-9]\d{0,11}")

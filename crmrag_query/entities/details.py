@@ -19,8 +19,7 @@ from crmrag_query.entities.named import Coordinates, Dates, Doubt, Named, type_n
 from crmrag_query.graph.arrays import Ints, Longs, Rows, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
 from crmrag_query.plans.world import Mask, World
-from crmrag_query.relationships.catalogue import read_step
-from crmrag_query.relationships.engine import Move, moves_of
+from crmrag_query.relationships.engine import Move, moves_of, read_step
 
 Axis = Literal["", "latitude", "longitude"]
 LATITUDE: Final[Axis] = "latitude"

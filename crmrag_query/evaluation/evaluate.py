@@ -9,11 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from crmrag_query.answers.ask import Ask, Conversation, prepare, search, stream
+from crmrag_query.answers.exact import Lesson, lessons_of
 from crmrag_query.answers.records import Answer, answer_of
-from crmrag_query.answers.taught import Lesson, lessons_of
 from crmrag_query.answers.understand import understand
-from crmrag_query.artifacts.files import sha256_file
-from crmrag_query.artifacts.places import PIPELINE
+from crmrag_query.artifacts.manifest import PIPELINE, sha256_file
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.modes import EXPANSIONS, Mode
 from crmrag_query.errors import ModelError, QuestionError
@@ -40,9 +39,8 @@ from crmrag_query.plans.execute import execute
 from crmrag_query.plans.world import World
 from crmrag_query.reading.heard import analysed
 from crmrag_query.reading.read import parse
-from crmrag_query.retrieval.channels import Channel, channel_names, channel_of
+from crmrag_query.retrieval.channels import Channel, channel_names, channel_of, find_mode, lacking
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.modes import find_mode, lacking
 from crmrag_query.text import parts_of
 
 ORDER = ("dense", "sparse", "named", "tied", "dated", "walked", "typed")

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crmrag_query.artifacts.files import write_text
-from crmrag_query.artifacts.places import EVALUATION, PIPELINE
+from crmrag_query.artifacts.manifest import EVALUATION, PIPELINE, write_text
 from crmrag_query.config.loading import EvaluationConfig
 from crmrag_query.evaluation.scores import BASELINES, MEASURES, Evaluation, Outcome, qrels_text, run_text, tag
 from crmrag_query.text import shorten

@@ -32,7 +32,7 @@ from crmrag_query.graph.arrays import (
     united,
     view,
 )
-from crmrag_query.ontology.codes import normalise_class
+from crmrag_query.ontology.load import normalise_class
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from crmrag_query.config.parts import CategoriesPart
+from crmrag_query.config.loading import CategoriesPart
 from crmrag_query.config.reading import part_file, read_part
 from crmrag_query.ontology.load import Ontology, load_ontology
 

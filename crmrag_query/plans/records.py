@@ -11,7 +11,7 @@ from crmrag_query.errors import QuestionError
 
 Iri = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 Step = Annotated[str, StringConstraints(pattern=r"^\S+$", max_length=4000)]
-"""A step of a path; `crmrag_query.relationships.catalogue` tells how it is written."""
+"""A step of a path; `crmrag_query.relationships.engine` tells how it is written."""
 CategoryName = Literal["Thing", "Actor", "Place", "Event", "Concept", "Time"]
 ComputeKind = Literal["list", "count", "ask", "rank", "group", "table", "pairs", "compare"]
 GroupedBy = Literal["entity", "year", "decade", "century"]

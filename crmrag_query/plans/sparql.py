@@ -17,15 +17,17 @@ from crmrag_query.documents.pages import READ
 from crmrag_query.graph.arrays import FLAG_SKOLEM, Ints, distinct
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END
 from crmrag_query.ontology.categories import Category
-from crmrag_query.plans.compute import Outcome, buckets, table
 from crmrag_query.plans.execute import (
     SECONDS,
+    Outcome,
     anchored,
     anchored_classes,
+    buckets,
     execute,
     find_members,
     holding,
     members_of,
+    table,
     valued,
     within_period,
 )
@@ -47,24 +49,26 @@ from crmrag_query.plans.records import (
     Valued,
     Way,
 )
-from crmrag_query.plans.ways import (
+from crmrag_query.plans.world import (
     DAYS,
     NUMBER,
     OF_TYPE,
     XSD,
     Route,
+    World,
     admits,
     leading_by,
     link_pairs,
     links_of,
     of_type_or_role,
+    once,
     pairs,
+    sameness,
+    target_classes,
     targeted,
     way_shown,
 )
-from crmrag_query.plans.world import World, once, sameness, target_classes
-from crmrag_query.relationships.catalogue import Relationship
-from crmrag_query.relationships.engine import Leg, walk_set
+from crmrag_query.relationships.engine import Leg, Relationship, walk_set
 from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.timing import check, working
 

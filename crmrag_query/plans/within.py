@@ -44,7 +44,7 @@ from crmrag_query.plans.records import (
 )
 from crmrag_query.plans.world import World
 from crmrag_query.questions.form import read_question
-from crmrag_query.questions.words import Chunk, chunks_of
+from crmrag_query.questions.lexicon import Chunk, chunks_of
 from crmrag_query.text import tokenize
 from crmrag_query.timing import working
 

@@ -1,8 +1,12 @@
 """What plans are executed on: a graph with its ontology, relationships and categories, and what all plans share of them:
-classes and types by name, the subjects of named graphs, and which entities are the same.
+classes and types by name, the subjects of named graphs, and which entities are the same; and ways over the arrays: which
+nodes lead to given ends, what each of given nodes leads to, and by which hops.
 
 Entities are the same by owl:sameAs and its like, or by a link to the same entry of an authority. Suspected merges of
 identities say nothing: what leads to or from one is left out.
+
+A way is compiled for one graph into routes: legs to walk, and what may begin and end them. A path of properties may end in
+literals, which are told by their rows.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
@@ -20,18 +24,47 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.loading import PlansConfig
-from crmrag_query.config.parts import Relation
+from crmrag_query.config.loading import PlansConfig, Relation
 from crmrag_query.documents.pages import READ
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_SUSPECT, Adjacency, Ints, Longs, distinct, shared
+from crmrag_query.graph.arrays import (
+    FLAG_ENTITY,
+    FLAG_SUSPECT,
+    Adjacency,
+    Ints,
+    Longs,
+    consecutive,
+    distinct,
+    ranges,
+    shared,
+    spread,
+)
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, extents
-from crmrag_query.ontology.categories import CategoryMap
-from crmrag_query.ontology.codes import normalise_class
-from crmrag_query.ontology.load import Ontology, did_you_mean
-from crmrag_query.plans.records import Target
-from crmrag_query.relationships.catalogue import Catalogue, is_iri
+from crmrag_query.ontology.categories import Category, CategoryMap
+from crmrag_query.ontology.load import Ontology, did_you_mean, normalise_class
+from crmrag_query.plans.records import Anchor, Target, Way
+from crmrag_query.relationships import engine as fr
+from crmrag_query.relationships.engine import (
+    LIMIT,
+    TABLE_SHARE,
+    Catalogue,
+    Hop,
+    Leg,
+    NodeSet,
+    Relationship,
+    Step,
+    advance,
+    backwards,
+    is_iri,
+    legs_of,
+    read_step,
+    turned,
+    walk_legs,
+    walk_set,
+)
+from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.text import fold
+from crmrag_query.timing import check
 
 T = TypeVar("T")
 Mask = npt.NDArray[np.bool_]
@@ -403,3 +436,688 @@ def sameness(world: World, cells: Iterable[int]) -> list[tuple[int, int]]:
     nodes = distinct(np.array([cell for cell in cells if cell < world.size], np.int64))
     kept = world.kept(representatives)[nodes]
     return [(a, b) for a, b in zip(nodes.tolist(), kept.tolist(), strict=True) if a != b]
+
+
+@dataclass(frozen=True, slots=True)
+class Far:
+    """A far end is of one of the kinds, ``(class numbers, type nodes)``, None for any, and of no class of ``but``."""
+
+    kinds: tuple[tuple[int, ...], tuple[int, ...]] | None
+    but: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One path that occurs in the graph, by its legs in the direction in which it is walked.
+
+    Of a relationship: its near end has the domain as primary category, its far end may be in the range and is another node;
+    no path runs through a suspected merge, and one at the near end takes a path of one step (not ``cautious``) only. Of a
+    path of properties: nothing of that. ``inverse``: it is walked from the far end to the near one. ``far``: what else holds
+    of a node at the far end. ``literals``: how many legs are walked, and the properties whose literals then end it.
+    """
+
+    legs: tuple[Leg, ...]
+    relationship: Relationship | None = None
+    cautious: bool = False
+    inverse: bool = False
+    far: Far | None = None
+    literals: tuple[tuple[int, tuple[int, ...]], ...] = ()
+
+    @property
+    def back(self) -> tuple[Leg, ...]:
+        return turned(self.legs)
+
+    def graph(self, world: World) -> Adjacency:
+        """What the route is walked on."""
+        return world.plain if self.relationship is None else world.adjacency
+
+
+Routes = tuple[Route, ...]
+
+
+def links_of(world: World, way: Way) -> tuple[Routes, ...]:
+    """The routes of a way's links, one after the other. Raises QuestionError as `routes_of`."""
+    return tuple(routes_of(world, link) for link in way.links)
+
+
+def routes_of(world: World, way: Way) -> Routes:
+    """The routes of a way's first link; none when it occurs nowhere in the data.
+
+    Raises QuestionError for a relation, relationship or property code that nothing knows.
+    """
+    link = way.model_copy(update={"then": None}) if way.then else way
+    made = world.kept(_made_routes)
+    routes = made.get(link)
+    if routes is None:  # another thread may clear them meanwhile
+        routes = _made(world, link)
+        if len(made) >= KEPT_WAYS:
+            made.clear()
+        made[link] = routes
+    return routes
+
+
+KEPT_WAYS = 1000  # whose routes are kept: a question has a few, a page of facets some dozens
+
+
+def _made_routes(world: World) -> dict[Way, Routes]:
+    """Routes by link, once they were asked for."""
+    return {}
+
+
+def _made(world: World, way: Way) -> Routes:
+    routes = [route for id in dict.fromkeys(way.relations) for route in _by_relation(world, id, way.direct)]
+    routes += _by_relationships(world, way.relationships)
+    far = None
+    if way.types:
+        classes = {number for name in way.types for number in class_numbers(world, name) or ()}
+        far = Far((tuple(sorted(classes)), tuple(world.nodes_of(way.types).tolist())), ())
+    routes += [replace(route, far=far) for route in _by_paths(world, way.paths)]
+    if way.inverse:
+        routes = [replace(route, legs=route.back, inverse=True) for route in routes]
+    return tuple(replace(route, literals=_literal_ends(world, route)) for route in dict.fromkeys(routes))
+
+
+def _by_relation(world: World, id: str, direct: bool) -> Iterator[Route]:
+    relation = world.relations.get(id)
+    if relation is None:
+        remedy = did_you_mean(id, world.relations, "They stand in relations.yaml.")
+        raise QuestionError(f"No relation has the id {id[:100]!r}.", remedy)
+    paths = relation.direct if direct else relation.paths
+    routes = _by_paths(world, paths)
+    if not (direct and paths):
+        ids = {relationship.id for relationship in world.catalogue}
+        routes += _by_relationships(world, [one for one in relation.relationships if one in ids])
+    far = None
+    if relation.classes or relation.not_classes or relation.types:
+        classes, but = (
+            tuple(sorted({n for name in names for n in class_numbers(world, name) or ()}))
+            for names in (relation.classes, relation.not_classes)
+        )
+        types = tuple(sorted({node for name in relation.types for node in named_types(world, name)}))
+        far = Far((classes, types) if relation.classes or relation.types else None, but)
+    return (replace(route, far=far) for route in routes)
+
+
+def _by_relationships(world: World, ids: Iterable[str]) -> list[Route]:
+    routes = []
+    for id in dict.fromkeys(ids):
+        try:
+            relationship = world.catalogue[world.catalogue.number(id)]
+        except KeyError:
+            remedy = did_you_mean(id, [one.id for one in world.catalogue], "See `crmrag ontology`.")
+            what = f"No relationship of {world.catalogue.name} has the id {id[:100]!r}."
+            raise QuestionError(what, remedy) from None
+        for path in relationship.paths:
+            if legs := legs_of(world.adjacency, world.ontology, path.steps):
+                routes.append(Route(legs, relationship, len(path.steps) > 1))
+    return routes
+
+
+def _by_paths(world: World, paths: Iterable[Sequence[str]]) -> list[Route]:
+    found = (
+        legs_of(
+            world.adjacency, world.ontology, [_known(world, step) for step in steps], world.property_numbers
+        )
+        for steps in paths
+    )
+    return [Route(legs) for legs in found if legs is not None]
+
+
+def _known(world: World, text: str) -> Step:
+    """The step; raises QuestionError for rdf:type, and for a code that neither the ontology nor the data knows."""
+    step = read_step(text)
+    if step.code == RDF_TYPE:
+        raise QuestionError(
+            "A path cannot follow rdf:type.", "Name classes in the target or an anchor's types."
+        )
+    known = world.ontology.properties
+    if step.code not in known and step.code not in world.adjacency.by_code and not is_iri(step.code):
+        remedy = did_you_mean(step.code, known, "Give a code such as P108i, or an IRI.")
+        raise QuestionError(f"No property has the code {step.code[:100]!r}.", remedy)
+    return step
+
+
+def _literal_ends(world: World, route: Route) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Where a path may end in literals: at its last leg, and before legs that may be walked zero times."""
+    ends: list[tuple[int, tuple[int, ...]]] = []
+    if route.relationship is not None:
+        return ()
+    for at in reversed(range(len(route.legs))):
+        leg = route.legs[at]
+        found = tuple(prop for prop, forward in leg.moves if forward and prop in world.with_literals)
+        if found:
+            ends.append((at + leg.recursive, found))
+        if not leg.recursive:
+            break
+    return tuple(ends)
+
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+NUMBER = "^[+-]?[0-9]{1,300}([.][0-9]+)?([eE][+-]?[0-9]{1,2})?$"
+"""Texts that are numbers, whatever their datatype; in the dialects of Python, RE2 and SPARQL."""
+DAYS = tuple(XSD + name for name in ("date", "dateTime", "gYear", "gYearMonth"))
+"""Datatypes of what is a date, however much it looks like a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralValue:
+    """A literal in a table or group: its text, datatype IRI ("" for strings) and language."""
+
+    text: str
+    datatype: str = ""
+    lang: str = ""
+
+
+def literal(world: World, row: int) -> LiteralValue:
+    """The literal in a row of the graph's literals."""
+    table = world.graph.literal_table
+    text, datatype, lang = (table.column(name)[row].as_py() for name in ("value", "datatype", "lang"))
+    return LiteralValue(text, datatype, lang)
+
+
+def same_terms(world: World, rows: Longs) -> Longs:
+    """For each row of the literals the lowest of these rows with the same term."""
+    if not len(rows):
+        return rows
+    distinct, back = np.unique(rows, return_inverse=True)
+    table, at = world.graph.literal_table, pa.array(distinct)
+    term = np.zeros(len(distinct), np.int64)
+    for name in ("value", "datatype", "lang"):
+        column = table.column(name).take(at)
+        words = column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
+        code = words.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        _, term = np.unique(term * (int(code.max()) + 1) + code, return_inverse=True)
+    _, first, same = np.unique(term, return_index=True, return_inverse=True)
+    lowest: Longs = distinct[first[same]][back]
+    return lowest
+
+
+def numbers(world: World, rows: Longs) -> tuple[Mask, npt.NDArray[np.float64]]:
+    """Which rows of the literals state a number, and the numbers of those."""
+    import pyarrow.compute as pc
+
+    table, at = world.graph.literal_table, pa.array(rows)
+    text = table.column("value").take(at)
+    dates = pc.is_in(table.column("datatype").take(at).cast(pa.utf8()), pa.array(DAYS))
+    plain = pc.and_not(pc.match_substring_regex(text, NUMBER), dates)
+    stated: Mask = np.array(plain.to_numpy(zero_copy_only=False), bool)
+    value = pc.replace_substring_regex(text.filter(plain), r"^\+", "").cast(pa.float64())
+    return stated, value.to_numpy(zero_copy_only=False)
+
+
+OF_TYPE = Way(paths=(("P2", "P127*"),))
+"""How a node leads to its types and to all that are broader."""
+_ROLE = re.compile(r"P\d+\.1")
+
+
+def of_type_or_role(world: World) -> Way:
+    """`OF_TYPE`, and how a participation (PC14) leads to its role, where the data has some: P14.1; see `World.kept`."""
+    return Way(paths=(*OF_TYPE.paths, *((code, "P127*") for code in role_steps(world.adjacency))))
+
+
+def role_steps(adjacency: Adjacency) -> list[str]:
+    """The properties by which participations lead to their roles that occur in the data: P14.1."""
+    return sorted(code for code in adjacency.by_code if _ROLE.fullmatch(code))
+
+
+_WALKED = 256  # so many nodes are walked one by one sooner than all ends twice
+_CELL = 40  # bits of a cell in a key that sorts pairs
+_CELLS = (1 << _CELL) - 1
+MOST_PAIRS = 20_000_000
+"""That one way may give of given nodes, half a gigabyte at work: over a hub, each of a type leads to each of that type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """What nodes lead to, distinct, sorted by node, then cell; arrays of equal length.
+
+    ``index`` int64 into the nodes that were asked; ``cell`` int64: a node, or n + the row of a literal.
+    """
+
+    index: Longs
+    cell: Longs
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @classmethod
+    def of(cls, keys: Sequence[Longs]) -> Pairs:
+        joined = distinct(np.concatenate([np.empty(0, np.int64), *keys]))
+        return cls(joined >> _CELL, joined & _CELLS)
+
+    @property
+    def keys(self) -> Longs:
+        return self.index << _CELL | self.cell
+
+    def part(self, chosen: Mask) -> Pairs:
+        return Pairs(self.index[chosen], self.cell[chosen])
+
+    def within(self, world: World, nodes: Ints | None) -> Pairs:
+        """Those whose cell is one of the nodes; all where these are None."""
+        if nodes is None:
+            return self
+        wanted = world.mask(nodes)
+        node = self.cell < world.size
+        return self.part(node & wanted[np.where(node, self.cell, 0)])
+
+    def rows_of(self, places: Longs) -> tuple[Longs, Longs]:
+        """(repeated indices into ``places``, places in these pairs) of all pairs of each of the asked ``places``."""
+        low, high = np.searchsorted(self.index, places), np.searchsorted(self.index, places, side="right")
+        return np.repeat(np.arange(len(places)), high - low), ranges(low, high - low)
+
+
+# Which nodes lead to given ends
+def admits(world: World, route: Route, nodes: Ints) -> Mask:
+    """Which nodes may end the route."""
+    return _fits_end(world, route, nodes, far=not route.inverse)
+
+
+def begins(world: World, route: Route, nodes: Ints) -> Mask:
+    """Which nodes may begin the route."""
+    return _fits_end(world, route, nodes, far=route.inverse)
+
+
+def _fits_end(world: World, route: Route, nodes: Ints, far: bool) -> Mask:
+    fits = np.ones(len(nodes), bool)
+    relationship = route.relationship
+    if far:
+        if relationship is not None:
+            categories = world.adjacency.categories[nodes]
+            fits &= (categories == 0) | ((categories & int(relationship.range)) != 0)
+        if route.far is not None:
+            fits &= world.kept(_far_nodes, route.far)[nodes]
+    elif relationship is not None:
+        fits &= world.adjacency.category[nodes] == int(relationship.domain)
+        if route.cautious:
+            fits &= (world.adjacency.flags[nodes] & FLAG_SUSPECT) == 0
+    return fits
+
+
+def _far_nodes(world: World, far: Far) -> Mask:
+    """Nodes that may stand at such an end."""
+    fits = np.ones(world.size, bool)
+    if far.kinds is not None:
+        classes, types = far.kinds
+        fits = world.of_classes(classes) | leading_to(
+            world, world.kept(of_type_or_role), np.array(types, np.int32)
+        )
+    return fits & ~world.of_classes(far.but)
+
+
+def leading_to(world: World, way: Way, ends: Ints | None, among: Mask | None = None) -> Mask:
+    """Nodes that lead by the way to one of ``ends`` (ascending; None: to anything), as a mask over all nodes.
+
+    Only those of ``among`` are looked at. A relationship never leads to where it begins.
+    """
+    first, ends, literals = _before_last(world, way, ends)
+    return leading_by(world, first, ends, among, literals)
+
+
+def nodes_leading_to(world: World, way: Way, ends: Ints | None) -> Ints:
+    """`leading_to` as nodes, ascending: cheaper than a mask where they are few."""
+    return _nodes_leading_by(world, *_before_last(world, way, ends))
+
+
+def _before_last(world: World, way: Way, ends: Ints | None) -> tuple[Routes, Ints | None, bool]:
+    """The routes of a way's first link, the nodes from which its others lead to the ends, and whether it may end in
+    literals itself."""
+    first, *others = links_of(world, way)
+    literals = True
+    for routes in reversed(others):
+        ends, literals = _nodes_leading_by(world, routes, ends, literals), False
+    return first, ends, literals
+
+
+def _nodes_leading_by(world: World, routes: Routes, ends: Ints | None, literals: bool) -> Ints:
+    if ends is None or any(route.relationship is not None for route in routes):
+        return np.flatnonzero(leading_by(world, routes, ends, literals=literals)).astype(np.int32)
+    parts = [found for _, found in _reaching(world, routes, ends)]
+    if len(parts) == 1:
+        return parts[0]
+    if sum(map(len, parts)) * TABLE_SHARE < world.size:
+        return distinct(np.concatenate([np.empty(0, np.int32), *parts]))
+    found = np.zeros(world.size, bool)
+    for part in parts:
+        found[part] = True
+    return np.flatnonzero(found).astype(np.int32)
+
+
+def leading_by(
+    world: World, routes: Sequence[Route], ends: Ints | None, among: Mask | None = None, literals: bool = True
+) -> Mask:
+    """`leading_to` by the routes of one link; ``literals``: they count as anything too."""
+    sure, doubtful = np.zeros(world.size, bool), np.zeros(world.size, bool)
+    starts = np.arange(world.size, dtype=np.int32) if ends is None else ends
+    related = any(route.relationship is not None for route in routes)
+    at_end = world.mask(starts) if related else np.empty(0, bool)
+    for route, found in _reaching(world, routes, starts):
+        if route.relationship is None:
+            sure[found] = True
+        else:
+            itself = at_end[found] & admits(world, route, found)
+            sure[found[~itself]] = True
+            doubtful[found[itself]] = True
+        if ends is None and literals and route.literals:
+            sure[_before_literals(world, route)] = True
+    if among is not None:
+        sure &= among
+    if not related:
+        return sure
+    doubtful &= ~sure
+    if among is not None:
+        doubtful &= among
+    return sure | _leading_elsewhere(world, [one for one in routes if one.relationship], starts, doubtful)
+
+
+def _reaching(world: World, routes: Sequence[Route], ends: Ints) -> Iterator[tuple[Route, Ints]]:
+    """For each route the nodes that lead by it to one of the ends, themselves included."""
+    memos: dict[tuple[object, ...], tuple[Ints, dict[tuple[Leg, ...], NodeSet]]] = {}
+    for route in routes:
+        check()
+        kind = route.relationship
+        alike = (
+            route.inverse, route.far, kind and (kind.domain if route.inverse else kind.range),
+            route.inverse and route.cautious,
+        )  # fmt: skip
+        if alike not in memos:
+            memos[alike] = (ends[admits(world, route, ends)], {})
+        admitted, memo = memos[alike]
+        found = walk_set(route.graph(world), route.back, admitted, memo).all
+        yield route, found[begins(world, route, found)]
+
+
+def _leading_elsewhere(world: World, routes: Sequence[Route], ends: Ints, doubtful: Mask) -> Mask:
+    """Those of the doubtful nodes, ends themselves, that lead to another end.
+
+    Many are told by halves of the ends: whoever leads into the half in which it is not leads to another. Those that are left
+    lead to little but themselves, and are walked.
+    """
+    sure = np.zeros(world.size, bool)
+    if np.count_nonzero(doubtful) > _WALKED:
+        for half in (0, 1):
+            for _, found in _reaching(world, routes, ends[(ends & 1) == half]):
+                sure[found[(found & 1) != half]] = True
+        sure &= doubtful
+    nodes = np.flatnonzero(doubtful & ~sure).astype(np.int32)
+    if len(nodes):
+        reached, at_end = link_pairs(world, routes, nodes), world.mask(ends)
+        sure[nodes[reached.index[at_end[reached.cell]]]] = True
+    return sure
+
+
+def leading_to_literals(world: World, way: Way, rows: Longs) -> Mask:
+    """Nodes that lead by the way to one of these rows of the literals, as a mask over all nodes."""
+    *before, last = links_of(world, way)
+    found = world.mask(
+        np.concatenate([np.empty(0, np.int32), *(_before_literals(world, one, rows) for one in last)])
+    )
+    for routes in reversed(before):
+        found = leading_by(world, routes, np.flatnonzero(found).astype(np.int32), literals=False)
+    return found
+
+
+def _before_literals(world: World, route: Route, rows: Longs | None = None) -> Ints:
+    """The nodes at which the route begins that ends in one of these rows of the literals; None: in any."""
+    found = [np.empty(0, np.int32)]
+    property = world.literal_property if rows is None else world.literal_property[rows]
+    subjects = np.asarray(world.graph.literal_table.column("subject").to_numpy())
+    subjects = subjects if rows is None else subjects[rows]
+    for walked, properties in route.literals:
+        subject = distinct(subjects[np.isin(property, properties)])
+        starts = walk_set(world.plain, turned(route.legs[:walked]), subject.astype(np.int32), {}).all
+        found.append(starts[begins(world, route, starts)])
+    return np.concatenate(found)
+
+
+# What each of given nodes leads to
+def way_shown(way: Way, to: Anchor) -> Way:
+    """A way as groups, columns and rankings walk it: only to what relations state, the birthplace and not the country around
+    it. Not where ends of a type are asked for ("per country"), nor backwards: what is in a district is in its villages."""
+    return way if way.inverse or to.types else way.stated()
+
+
+def pairs(world: World, way: Way, nodes: Ints, literals: bool = True) -> Pairs:
+    """What each of ``nodes`` leads to by the way; ``literals``: those that end a path of properties too."""
+    links = links_of(world, way)
+    found = link_pairs(world, links[0], nodes, literals and len(links) == 1)
+    return led_on(world, found, links[1:], literals)
+
+
+def led_on(world: World, found: Pairs, links: Sequence[Routes], literals: bool = False) -> Pairs:
+    """The pairs with their cells led on by the links; ``literals``: as in `pairs`."""
+    for number, routes in enumerate(links, 1):
+        check()
+        found = _joined(world, found, routes, literals and number == len(links))
+    return found
+
+
+def _joined(world: World, found: Pairs, routes: Routes, literals: bool) -> Pairs:
+    """The pairs with their cells led on by one more link; never many more of them at work than ``LIMIT``."""
+    middle = distinct(found.cell)
+    after = link_pairs(world, routes, middle.astype(np.int32), literals)
+    place = np.searchsorted(middle, found.cell)
+    width = np.searchsorted(after.index, np.arange(len(middle)), side="right")
+    total = np.cumsum(np.diff(width, prepend=0)[place])
+    keys: list[Longs] = []
+    for part in consecutive(total, LIMIT):
+        check()
+        origin, at = after.rows_of(place[part])
+        keys = [distinct(np.concatenate([*keys, found.index[part][origin] << _CELL | after.cell[at]]))]
+        check_pairs(len(keys[0]))
+    return Pairs.of(keys)
+
+
+def weights(world: World, way: Way, nodes: Ints, ends: Ints | None = None) -> tuple[Longs, Longs]:
+    """Cells among ``ends`` that the nodes lead to, ascending, and for each the rows of a node and what each link leads to."""
+    cells, weight = nodes.astype(np.int64), np.ones(len(nodes), np.int64)
+    links = links_of(world, way)
+    for number, routes in enumerate(links, 1):
+        whole = number == len(links)
+        found = link_pairs(world, routes, cells.astype(np.int32), whole)
+        found = found.within(world, ends) if whole else found
+        reached, back = np.unique(found.cell, return_inverse=True)
+        total = np.zeros(len(reached), np.int64)
+        np.add.at(total, back, weight[found.index])
+        cells, weight = reached, total
+    return cells, weight
+
+
+def link_pairs(world: World, routes: Sequence[Route], nodes: Ints, literals: bool = False) -> Pairs:
+    """What each of ``nodes`` leads to by any of the routes. Raises QuestionError for more than `MOST_PAIRS`."""
+    keys: list[Longs] = []
+    size = 0
+    for route in routes:
+        places = np.flatnonzero(begins(world, route, nodes))
+        for index, target in walk_legs(route.graph(world), route.legs, nodes, places):
+            fits = admits(world, route, target)
+            if route.relationship is not None:
+                fits &= target != nodes[index]
+            keys.append(index[fits] << _CELL | target[fits])
+            size += len(keys[-1])
+            check_pairs(size)
+    if literals:
+        rows = [literal_rows(world, route, nodes) for route in routes if route.literals]
+        if rows:
+            at, row = (np.concatenate(part) for part in zip(*rows, strict=True))
+            keys.append(at << _CELL | (world.size + same_terms(world, row)))
+    return Pairs.of(keys)
+
+
+def check_pairs(size: int) -> None:
+    """QuestionError for more pairs than may be."""
+    if size > MOST_PAIRS:
+        raise QuestionError(
+            f"A way of the plan leads to more than {MOST_PAIRS:,} pairs.",
+            "Ask for fewer members, or lead on by a way that is not shared by so many.",
+        )
+
+
+def literal_rows(world: World, route: Route, nodes: Ints) -> tuple[Longs, Longs]:
+    """(index into ``nodes``, row of the literals) that the route ends in."""
+    index, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    places, size = np.flatnonzero(begins(world, route, nodes)), 0
+    for walked, properties in route.literals:
+        for at, node in walk_legs(world.plain, route.legs[:walked], nodes, places):
+            place, row = spread(world.graph.literal_ptr, node)
+            fits = np.isin(world.literal_property[row], properties)
+            index.append(at[place[fits]])
+            rows.append(row[fits])
+            size += len(rows[-1])
+            check_pairs(size)
+    return np.concatenate(index), np.concatenate(rows)
+
+
+def way_literals(world: World, way: Way, nodes: Ints) -> tuple[Longs, Longs]:
+    """(index into ``nodes``, row of the literals) that the way ends in, with repetitions."""
+    *before, last = links_of(world, way)
+    at = Pairs(np.arange(len(nodes)), nodes.astype(np.int64))
+    for number, routes in enumerate(before):
+        at = _joined(world, at, routes, False) if number else link_pairs(world, routes, nodes)
+    index, rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    middle = distinct(at.cell)
+    order = np.argsort(at.cell, kind="stable")
+    owners = Pairs(np.searchsorted(middle, at.cell[order]), at.index[order])
+    for route in last:
+        place, row = literal_rows(world, route, middle.astype(np.int32))
+        origin, where = owners.rows_of(place)
+        index.append(owners.cell[where])
+        rows.append(row[origin])
+    return np.concatenate(index), np.concatenate(rows)
+
+
+_KEPT = LIMIT // 16  # pairs of a frontier that is kept for other routes
+Known = dict[tuple[bool, bytes, tuple[Leg, ...]], Longs]
+"""Frontiers by graph (that of paths or not), nodes that begin the route, and legs."""
+Ask = tuple[int, int]
+"""Place of a source among the nodes that were walked from, and a target that it leads to."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What the routes of one link reach from ``nodes`` (fewer than `frontier.BLOCK`), leg by leg.
+
+    ``known``: what the same nodes reach by the beginnings of routes, for other walks too.
+    """
+
+    world: World
+    routes: Routes
+    nodes: Ints
+    known: Known = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def stages(self) -> list[tuple[Route, list[Longs]]]:
+        """For each route the frontier at its start and after each leg; sources are places in ``nodes``."""
+        found = []
+        for route in self.routes:
+            chosen = begins(self.world, route, self.nodes)
+            places = np.flatnonzero(chosen)
+            stages = [fr.start(places, self.nodes[places])]
+            for done, leg in enumerate(route.legs, 1):
+                key = (route.relationship is None, chosen.tobytes(), route.legs[:done])
+                after = self.known.get(key)
+                if after is None:
+                    after = _after(route.graph(self.world), leg, stages[-1])
+                    if len(after) <= _KEPT:
+                        self.known[key] = after
+                stages.append(after)
+            found.append((route, stages))
+        return found
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """What each of the nodes leads to: `ways.link_pairs` without literals."""
+        found = []
+        for route, stages in self.stages:
+            place, node = fr.sources_of(stages[-1]), fr.nodes_of(stages[-1])
+            fits = self._ends(route, place, node)
+            found.append(Pairs(place[fits], node[fits]).keys)
+        return Pairs.of(found)
+
+    def shortest(self, ask: Ask) -> tuple[Hop, ...]:
+        """The shortest of the routes' ways, the first of equally short ones; empty for a node that is its own target."""
+        place, target = ask
+        found: list[tuple[Hop, ...]] = []
+        for route, stages in self.stages:
+            last = _of_source(stages[-1], place)
+            at = int(np.searchsorted(last, target << fr.NODE_SHIFT))
+            if at == len(last) or int(last[at]) >> fr.NODE_SHIFT != target:
+                continue
+            if not self._ends(route, np.array([place]), np.array([target])).all():
+                continue
+            before = [_of_source(stage, place) for stage in stages[:-1]]
+            way = backwards(route.graph(self.world), route.legs, [*before, last], target)
+            if not way:
+                return ()
+            found.append(tuple(way))
+        return min(found, key=len)
+
+    def _ends(self, route: Route, place: Longs, node: Longs) -> Mask:
+        fits = admits(self.world, route, node.astype(np.int32))
+        return fits if route.relationship is None else fits & (node != self.nodes[place])
+
+
+def _after(adjacency: Adjacency, leg: Leg, frontier: Longs) -> Longs:
+    pieces = [frontier[:0]]
+    for piece in advance(adjacency, leg, frontier):
+        check()
+        pieces.append(piece)
+        check_pairs(sum(map(len, pieces)))
+    return np.concatenate(pieces)
+
+
+def _of_source(stage: Longs, place: int) -> Longs:
+    """The part of one source, as if it were number 0."""
+    low = place << fr.SOURCE_SHIFT
+    start, end = np.searchsorted(stage, (low, low + (1 << fr.SOURCE_SHIFT)))
+    return stage[start:end] - low
+
+
+def ways_over(walk: Walk, links: Sequence[Routes], asks: Sequence[Ask]) -> list[tuple[Hop, ...]]:
+    """For each ask the links' shortest ways, one after the other, over the lowest nodes between them.
+
+    ``walk`` is that of the first link.
+    """
+    if len(links) == 1 or not asks:
+        return [walk.shortest(ask) for ask in asks]
+    first, *others = links
+    between = distinct(walk.pairs.cell)
+    reached = led_on(walk.world, link_pairs(walk.world, others[0], between.astype(np.int32)), others[1:])
+    middles = np.array([_lowest(walk.pairs, between, reached, ask) for ask in asks], np.int64)
+    chosen = distinct(middles)
+    following = Walk(walk.world, others[0], chosen.astype(np.int32))
+    places = np.searchsorted(chosen, middles).tolist()
+    before = ways_over(
+        walk, [first], [(place, middle) for (place, _), middle in zip(asks, middles.tolist(), strict=True)]
+    )
+    after = ways_over(
+        following, others, [(place, target) for place, (_, target) in zip(places, asks, strict=True)]
+    )
+    return [(*one, *two) for one, two in zip(before, after, strict=True)]
+
+
+def _lowest(first: Pairs, between: Longs, reached: Pairs, ask: Ask) -> int:
+    """The lowest of the nodes ``between`` that the source leads to and that leads to the target; ``reached``: from these."""
+    place, target = ask
+    _, own = first.rows_of(np.array([place]))
+    middle = first.cell[own]
+    wanted = Pairs(np.searchsorted(between, middle), np.full(len(middle), target)).keys
+    found = np.minimum(np.searchsorted(reached.keys, wanted), len(reached) - 1)
+    return int(middle[reached.keys[found] == wanted][0])
+
+
+def of_types(world: World, types: Iterable[str]) -> Mask:
+    """Nodes with one of these types, or with a narrower one."""
+    return leading_to(world, OF_TYPE, world.nodes_of(types))
+
+
+def targeted(world: World, target: Target) -> Mask:
+    """Entities of the target. Raises QuestionError for a class code that nothing knows."""
+    found = world.entities.copy()
+    if target.categories:
+        wanted = sum(int(Category[name]) for name in set(target.categories))
+        found &= (world.adjacency.categories & wanted) != 0
+    if target.classes:
+        found &= world.of_classes(target_classes(world, target))
+    if target.types:
+        found &= of_types(world, target.types)
+    return found

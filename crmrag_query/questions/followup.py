@@ -18,16 +18,13 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
-from crmrag_query.config.loading import Conversation
-from crmrag_query.config.parts import QuestionLexicon
+from crmrag_query.config.loading import Conversation, QuestionLexicon
 from crmrag_query.errors import QuestionError
 from crmrag_query.linking import Mention
 from crmrag_query.ontology.categories import Category
-from crmrag_query.questions.analysis import NAMING
-from crmrag_query.questions.form import Form, Reading, read
-from crmrag_query.questions.lexicon import GROUPS, Compiled, Language, Number, compiled
+from crmrag_query.questions.form import NAMING, Form, Reading, read
+from crmrag_query.questions.lexicon import GROUPS, Asked, Compiled, Language, Number, compiled
 from crmrag_query.questions.period import find_period
-from crmrag_query.questions.words import Asked
 from crmrag_query.text import tokenize
 
 __all__ = ["ConversationState", "Focus", "FollowUp", "Kind", "Turn", "follow", "name_breaks"]

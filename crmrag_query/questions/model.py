@@ -11,16 +11,14 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from crmrag_query.config.loading import Conversation
-from crmrag_query.config.parts import PromptsPart
+from crmrag_query.config.loading import Conversation, PromptsPart
 from crmrag_query.config.reading import CategoryName
 from crmrag_query.errors import CrmRagError
 from crmrag_query.llm.model import Message, Model, Schema, repair, reply_of
 from crmrag_query.notes import Note
 from crmrag_query.ontology.categories import Category
-from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import QUESTIONS, ConversationState
-from crmrag_query.questions.form import Form
+from crmrag_query.questions.form import Analysis, Form
 
 SECONDS = 20.0  # until the model must be done, both rounds each (``conversation.seconds``)
 UNANALYSED = "The question was analysed by its words."

@@ -15,7 +15,7 @@ from functools import lru_cache
 from crmrag_query import dates
 from crmrag_query.dates import Interval, civil, fold, parse_date
 from crmrag_query.language import READ, Language, language
-from crmrag_query.questions.words import Asked
+from crmrag_query.questions.lexicon import Asked
 from crmrag_query.text import tokenize
 
 BLANK = "¤"

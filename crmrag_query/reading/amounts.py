@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from crmrag_query.language import Language, language
-from crmrag_query.plans.compute import known_unit
-from crmrag_query.questions.words import Chunk
+from crmrag_query.plans.execute import known_unit
+from crmrag_query.questions.lexicon import Chunk
 from crmrag_query.reading.items import Amount, Item
 from crmrag_query.text import fold
 

@@ -23,18 +23,17 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.profile import Profile, PropertyProfile
 from crmrag_query.plans.records import Plan, Target
 from crmrag_query.plans.world import World
-from crmrag_query.questions.analysis import Analysis
 from crmrag_query.questions.followup import ConversationState
-from crmrag_query.questions.words import asked
+from crmrag_query.questions.form import Analysis
+from crmrag_query.questions.lexicon import asked
 from crmrag_query.reading.earlier import plan_of
 from crmrag_query.reading.exonyms import Exonyms, phrases
 from crmrag_query.reading.heard import analysed
 from crmrag_query.reading.items import Item, cut, items_of
-from crmrag_query.reading.lexicon import Lexicon, Stems, said_of, vocabulary
+from crmrag_query.reading.lexicon import Lexicon, Stems, local_words, said_of, vocabulary
 from crmrag_query.reading.plan_json import for_model
 from crmrag_query.reading.ties import Ties
-from crmrag_query.reading.types import local_words
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.text import fold, plain, same_stem, shorten, tokenize, tokens, unmarked
 
 SHARES = {

@@ -22,7 +22,7 @@ from crmrag_query.graph.arrays import distinct, shared
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import PREPOSITION_ROLES, Language
 from crmrag_query.ontology.categories import Category
-from crmrag_query.plans.compute import comparable, converted, factor_of, known_unit, units_of
+from crmrag_query.plans.execute import comparable, converted, factor_of, known_unit, units_of
 from crmrag_query.plans.records import (
     Among,
     Anchor,
@@ -40,9 +40,8 @@ from crmrag_query.plans.records import (
     Way,
     parts_of,
 )
-from crmrag_query.plans.ways import leading_to, pairs
-from crmrag_query.plans.world import World, class_numbers
-from crmrag_query.questions.words import Chunk
+from crmrag_query.plans.world import World, class_numbers, leading_to, pairs
+from crmrag_query.questions.lexicon import Chunk
 from crmrag_query.reading.amounts import amounts, size_of
 from crmrag_query.reading.earlier import as_list, changed
 from crmrag_query.reading.items import (
@@ -65,10 +64,10 @@ from crmrag_query.reading.lexicon import (
     KindWords,
     RelationWords,
     category_nodes,
+    entities_of,
     vocabulary,
 )
 from crmrag_query.reading.ties import Meaning, Tie, Ties
-from crmrag_query.reading.types import entities_of
 from crmrag_query.text import fold, unmarked
 from crmrag_query.timing import check
 

@@ -10,9 +10,8 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language, language
 from crmrag_query.linking import Mention, NameIndex, link, plain_words, stop_words
-from crmrag_query.questions.analysis import Analysis, analyse
 from crmrag_query.questions.followup import name_breaks
-from crmrag_query.questions.form import read_question
+from crmrag_query.questions.form import Analysis, analyse, read_question
 from crmrag_query.reading.exonyms import WHOLE, Exonyms
 from crmrag_query.reading.lexicon import Lexicon
 from crmrag_query.text import tokenize

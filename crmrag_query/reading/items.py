@@ -32,8 +32,8 @@ from crmrag_query.ontology.categories import Category, mostly
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.world import World
-from crmrag_query.questions.analysis import Analysis
-from crmrag_query.questions.words import Asked
+from crmrag_query.questions.form import Analysis
+from crmrag_query.questions.lexicon import Asked
 from crmrag_query.reading.earlier import Antecedent, as_list, rest_of
 from crmrag_query.reading.exonyms import WHOLE, Exonyms
 from crmrag_query.reading.lexicon import NARROWER, Kind, KindWords, Lexicon, relation_spans, vocabulary

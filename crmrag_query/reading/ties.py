@@ -14,9 +14,9 @@ from crmrag_query.graph.arrays import Ints, distinct, shared
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.execute import dated, related
+from crmrag_query.plans.kinds import SAMPLE, Walk, sample_of
 from crmrag_query.plans.records import Dated, Edge, Plan, Related, Target, Way
-from crmrag_query.plans.ways import leading_to, nodes_leading_to
-from crmrag_query.plans.world import Held, Mask
+from crmrag_query.plans.world import Held, Mask, leading_to, nodes_leading_to
 from crmrag_query.reading.lexicon import (
     Kin,
     Lexicon,
@@ -27,7 +27,6 @@ from crmrag_query.reading.lexicon import (
     event_verbs,
     vocabulary,
 )
-from crmrag_query.reading.schema import SAMPLE, Walk, sample_of
 from crmrag_query.text import tokenize
 from crmrag_query.timing import check
 

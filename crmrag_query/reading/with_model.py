@@ -16,9 +16,8 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.llm.model import Message, Model, Talk, repair
 from crmrag_query.notes import Note
-from crmrag_query.ontology.codes import normalise_property
-from crmrag_query.plans.compute import Outcome
-from crmrag_query.plans.execute import SECONDS, execute
+from crmrag_query.ontology.load import normalise_property
+from crmrag_query.plans.execute import SECONDS, Outcome, execute
 from crmrag_query.plans.records import (
     Anchor,
     Compute,
@@ -37,9 +36,9 @@ from crmrag_query.plans.records import (
 )
 from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.reading.catalogue import Earlier, Told, catalogue, written
+from crmrag_query.reading.lexicon import local_words
 from crmrag_query.reading.plan_json import from_model, read_json, reply_schema
-from crmrag_query.reading.types import local_words
-from crmrag_query.relationships.catalogue import is_iri, read_step
+from crmrag_query.relationships.engine import is_iri, read_step
 from crmrag_query.text import fold, plain, shorten
 from crmrag_query.timing import working
 

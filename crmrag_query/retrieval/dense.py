@@ -24,10 +24,10 @@ import pyarrow as pa
 
 from crmrag_query.artifacts.manifest import open_array, open_ipc, open_meta, rebuild
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.build import Dense
+from crmrag_query.config.loading import Dense
 from crmrag_query.errors import ReleaseError
-from crmrag_query.kept import Kept
 from crmrag_query.retrieval.scores import NOTHING, Hits, best
+from crmrag_query.timing import Kept
 
 CHUNK_VECTORS: Final = "vectors.npy"
 CHUNK_WINDOWS: Final = "windows.arrow"

@@ -22,8 +22,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.artifacts.files import sha256_files
-from crmrag_query.artifacts.manifest import other_version, rebuild
+from crmrag_query.artifacts.manifest import other_version, rebuild, sha256_files
 from crmrag_query.artifacts.release import TRUSTING_NOBODY, Opener, Release, host_of
 from crmrag_query.config.datasets import load_datasets
 from crmrag_query.errors import (
@@ -34,10 +33,10 @@ from crmrag_query.errors import (
     ReleaseError,
     in_a_line,
 )
-from crmrag_query.kept import Kept
 from crmrag_query.llm.limits import whole_reply
 from crmrag_query.llm.model import too_long, without_keys
 from crmrag_query.text import tokenize
+from crmrag_query.timing import Kept
 
 
 def hash_vectors(texts: Sequence[str], dimension: int) -> npt.NDArray[np.float32]:

@@ -23,9 +23,15 @@ from crmrag_query.config.modes import Mode
 from crmrag_query.errors import ReleaseError, TookTooLong, in_a_line
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval.channels import TIED, Channel, Ties, channel_of
-from crmrag_query.retrieval.expand import scored
-from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.release_channels import ReleaseChannels, Shares, coverage, normalise, select
+from crmrag_query.retrieval.release_channels import (
+    Query,
+    ReleaseChannels,
+    Shares,
+    coverage,
+    normalise,
+    scored,
+    select,
+)
 from crmrag_query.retrieval.scores import NOTHING, Candidate, Hits, cap, make_pool, reserve
 from crmrag_query.timing import Clock, Stopped, check, within
 

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from crmrag_query.artifacts.manifest import open_meta, rebuild
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
-from crmrag_query.kept import Kept
 from crmrag_query.retrieval.scores import Hits, best
 from crmrag_query.text import tokenize
+from crmrag_query.timing import Kept
 
 SCHEMA_VERSION = 1
 META = "sparse.json"

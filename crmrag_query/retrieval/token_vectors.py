@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.artifacts.manifest import open_arrays, open_meta, rebuild, save_arrays
+from crmrag_query.artifacts.manifest import canonical_json, open_arrays, open_meta, rebuild, save_arrays
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints, Longs, spread

@@ -17,13 +17,12 @@ from crmrag_query.config.modes import Measure, Walk
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.arrays import Ints, spread
 from crmrag_query.graph_partitions import ALIGNER, PARTITIONS, Aligner, GraphPartitions
-from crmrag_query.kept import Kept
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.release_channels import ReleaseChannels, personalised_pagerank
+from crmrag_query.retrieval.release_channels import Query, ReleaseChannels, personalised_pagerank
 from crmrag_query.retrieval.scores import Hits, Reals, best, reciprocal_rank_fusion
 from crmrag_query.retrieval.token_vectors import TokenVectors
+from crmrag_query.timing import Kept
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -21,9 +21,9 @@ from crmrag_query.answers.records import WARN_BELOW, Answer, Done, Event, Used
 from crmrag_query.client import wire
 from crmrag_query.codec import Problem, to_problem
 from crmrag_query.errors import CrmRagError
-from crmrag_query.kept import TALLIES
 from crmrag_query.service.responses import LEFT, problem
 from crmrag_query.service.store import new_id
+from crmrag_query.timing import TALLIES
 
 LOG = logging.getLogger("crmrag.service")
 QUALITIES = tuple(number / 10 for number in range(1, 11))

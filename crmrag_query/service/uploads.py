@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
 
-from crmrag_query.artifacts.files import write_text
+from crmrag_query.artifacts.manifest import write_text
 from crmrag_query.artifacts.release import Release
 from crmrag_query.codec import Problem
 from crmrag_query.config.service import UploadsConfig

@@ -18,8 +18,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.loading import Method
-from crmrag_query.config.parts import Claims, SetLimits, SetsPart, SetWords, quoted
+from crmrag_query.config.loading import Claims, Method, SetLimits, SetsPart, SetWords, quoted
 from crmrag_query.errors import QuestionError
 from crmrag_query.plans.records import (
     Among,

@@ -20,13 +20,10 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.codes import normalise_class
-from crmrag_query.ontology.load import Ontology, take_apart
-from crmrag_query.plans.compute import Outcome
-from crmrag_query.plans.execute import execute, members_of
+from crmrag_query.ontology.load import Ontology, normalise_class, take_apart
+from crmrag_query.plans.execute import Outcome, execute, members_of
 from crmrag_query.plans.records import Compute, Plan, Way, read_plan
-from crmrag_query.plans.ways import pairs
-from crmrag_query.plans.world import World
+from crmrag_query.plans.world import World, pairs
 from crmrag_query.sets.build import (
     ROWS_AT_ONCE,
     Reader,

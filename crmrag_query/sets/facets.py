@@ -23,13 +23,10 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints, Longs, distinct, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
 from crmrag_query.ontology.categories import Category
-from crmrag_query.plans.compute import bucket_of
-from crmrag_query.plans.execute import anchored, members_of
+from crmrag_query.plans.execute import anchored, bucket_of, members_of
 from crmrag_query.plans.records import Anchor, Compute, Constraint, Dated, Member, Plan, Related, Target, Way
-from crmrag_query.plans.ways import OF_TYPE, Known, Pairs, Walk, pairs, routes_of
-from crmrag_query.plans.world import World, class_numbers
-from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.relationships.engine import BLOCK
+from crmrag_query.plans.world import OF_TYPE, Known, Pairs, Walk, World, class_numbers, pairs, routes_of
+from crmrag_query.relationships.engine import BLOCK, Catalogue
 from crmrag_query.sets.build import Reader, century_label, labels_of
 from crmrag_query.sets.describe import plan_json
 from crmrag_query.sets.records import Choices, Facet, Facets, FacetValue, Marks, PossibleValue, Spot, What

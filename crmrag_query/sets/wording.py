@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.parts import SetWords
+from crmrag_query.config.loading import SetWords
 from crmrag_query.dates import Interval, civil, describe, year_interval
 from crmrag_query.entities.named import category_name
 from crmrag_query.errors import QuestionError
@@ -30,8 +30,7 @@ from crmrag_query.plans.records import (
     read_plan,
 )
 from crmrag_query.plans.world import World, class_numbers
-from crmrag_query.relationships.catalogue import Catalogue, read_step
-from crmrag_query.relationships.engine import moves_of
+from crmrag_query.relationships.engine import Catalogue, moves_of, read_step
 from crmrag_query.sets.records import Change, Edits, Option, Years
 from crmrag_query.text import plain, shorten
 

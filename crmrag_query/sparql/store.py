@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crmrag_query.artifacts.files import fsync
+from crmrag_query.artifacts.manifest import fsync
 from crmrag_query.codec import to_json, to_problem
 from crmrag_query.config.service import SparqlConfig
 from crmrag_query.errors import CrmRagError, MissingExtraError, ServiceError

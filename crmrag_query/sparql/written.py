@@ -20,8 +20,7 @@ from crmrag_query.errors import CrmRagError, ModelError, QuestionError, ReleaseE
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import Message, Model, Talk, repair
 from crmrag_query.notes import Note
-from crmrag_query.ontology.codes import normalise_class, normalise_property
-from crmrag_query.ontology.load import Ontology
+from crmrag_query.ontology.load import Ontology, normalise_class, normalise_property
 from crmrag_query.plans.profile import Profile
 from crmrag_query.reading.catalogue import Earlier, catalogue, written
 from crmrag_query.reading.plan_json import read_json

@@ -12,8 +12,8 @@ from typing import Final, cast
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ConfigError
 from crmrag_query.stores.postgres import open_postgres
+from crmrag_query.stores.records import SearchStore
 from crmrag_query.stores.release import ReleaseStore
-from crmrag_query.stores.store import SearchStore
 
 VARIABLE: Final = "CRMRAG_STORE"
 GROUP: Final = "crmrag.stores"

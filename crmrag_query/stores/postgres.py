@@ -16,17 +16,18 @@ from typing import Any
 from crmrag_query.artifacts.release import Release
 from crmrag_query.entities.named import Named, SourceTriple
 from crmrag_query.errors import ReleaseError
-from crmrag_query.kept import warn_seldom
 from crmrag_query.retrieval.database import COMMUNITIES, PASSAGES, Among, Database
 from crmrag_query.retrieval.pipeline import LITTLE_SHARE
 from crmrag_query.retrieval.scores import cap, fuse
 from crmrag_query.stores.records import (
+    Beside,
     Entities,
     GraphCommunity,
     GraphEntity,
     GraphNeighbour,
     GraphPassage,
     Neighbourhood,
+    explore,
 )
 from crmrag_query.stores.release import (
     LOOKED_AT,
@@ -37,7 +38,7 @@ from crmrag_query.stores.release import (
     query_vector,
     unknown_entity,
 )
-from crmrag_query.stores.walk import Beside, explore
+from crmrag_query.timing import warn_seldom
 
 _ENTITY = "SELECT entity_id, iri, name, category, description, document_id, degree, minor, metadata FROM graph.entities"
 _BESIDE = """

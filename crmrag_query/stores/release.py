@@ -21,23 +21,24 @@ from crmrag_query.graph.graph import Graph, Triple, TriplesIndex
 from crmrag_query.linking import NameIndex, plain_words, search
 from crmrag_query.ontology.categories import Category
 from crmrag_query.retrieval.aggregation import Aggregation
+from crmrag_query.retrieval.channels import has_channel
 from crmrag_query.retrieval.channels.communities import CommunityIndex
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.modes import has_channel
 from crmrag_query.retrieval.pipeline import LITTLE_SHARE
 from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
 from crmrag_query.retrieval.scores import cap
 from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.stores.records import (
+    Beside,
     Entities,
     GraphCommunity,
     GraphEntity,
     GraphNeighbour,
     GraphPassage,
     Neighbourhood,
+    explore,
 )
-from crmrag_query.stores.walk import Beside, explore
 from crmrag_query.text import plain, shorten
 
 NAMED = 2  # how often names count in the fusion: as much as meaning and words together

@@ -15,8 +15,7 @@ from pydantic import Field, TypeAdapter
 from crmrag_query.codec import Malformed, from_plain, parse_json
 from crmrag_query.entities.named import Named, SourceTriple
 from crmrag_query.errors import CrmRagError, QuestionError, UnknownEntity
-from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphEntity, GraphFound
-from crmrag_query.stores.store import SearchStore
+from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphEntity, GraphFound, SearchStore
 from crmrag_query.text import amount, plain, shorten
 
 # entities found that come with triples, and how many. Source: the published graph tools

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from crmrag_query.artifacts.files import BUCKETS, Digests, digests_of
+from crmrag_query.artifacts.manifest import BUCKETS, Digests, digests_of
 from crmrag_query.artifacts.release import Release
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import FOLDER as ENTITY_GRAPH

@@ -18,7 +18,7 @@ from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import FLAG_ENTITY
 from crmrag_query.graph.graph import Graph
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.verify import documents, graph, indexes
 from crmrag_query.verify.check import SHOWN, Check, Faults, Finding, Report, counted, pointers, within, wrong
 

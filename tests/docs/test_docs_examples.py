@@ -33,7 +33,7 @@ from crmrag_query.config.loading import load_method
 from crmrag_query.config.modes import load_modes
 from crmrag_query.config.operations import Operations, load_operations
 from crmrag_query.evaluation.questions import read_questions
-from crmrag_query.ontology import load_ontology
+from crmrag_query.ontology.load import load_ontology
 from crmrag_query.plans.records import read_plan
 from crmrag_query.sets.build import answer_set
 from crmrag_query.validation import check_method

@@ -15,8 +15,8 @@ from crmrag_query.artifacts.release import Opener, Release
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ConfigError
 from crmrag_query.retrieval import channels
+from crmrag_query.retrieval.channels import find_mode, modes_of
 from crmrag_query.retrieval.channels import release as own
-from crmrag_query.retrieval.modes import find_mode, modes_of
 from crmrag_query.stores import opened
 from crmrag_query.stores.release import ReleaseStore
 from crmrag_query.text import tokenize

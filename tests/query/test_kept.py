@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_query import kept as keeping
-from crmrag_query.kept import TALLIES, Kept, warn_seldom
-from crmrag_query.timing import Stopped, while_wanted
+from crmrag_query import timing as keeping
+from crmrag_query.timing import TALLIES, Kept, Stopped, warn_seldom, while_wanted
 
 
 @given(st.lists(st.integers(0, 6), max_size=60), st.integers(1, 5))

@@ -19,7 +19,7 @@ import pytest
 
 from crmrag_query import Client
 from crmrag_query.answers.records import Answer
-from crmrag_query.artifacts.places import switch
+from crmrag_query.artifacts.manifest import switch
 from crmrag_query.client import wire
 from crmrag_query.client.local import Engine, open_engine
 from crmrag_query.codec import from_plain

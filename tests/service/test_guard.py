@@ -17,8 +17,8 @@ import pytest
 from crmrag_query import Client
 from crmrag_query.client import wire
 from crmrag_query.client.local import Engine
+from crmrag_query.service import app as connection
 from crmrag_query.service import guard
-from crmrag_query.service import launch as connection
 from crmrag_query.service.app import PAGES
 from crmrag_query.service.guard import HEADERS, Rates
 from tests.service.test_api import problem_of

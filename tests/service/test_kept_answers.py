@@ -10,14 +10,14 @@ from pathlib import Path
 import httpx
 import pytest
 
+from crmrag_query.answers.exact import forget, teach
 from crmrag_query.answers.records import Done, Used
-from crmrag_query.answers.taught import forget, teach
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.client import wire
 from crmrag_query.client.local import Engine
 from crmrag_query.errors import ModelError
 from crmrag_query.llm.model import Message, Usage
-from crmrag_query.service.desk import Desk
+from crmrag_query.service.answering import Desk
 from tests.service.test_observe import metrics, value
 from tests.support.service import PATIENCE, application, beside, configured, served
 

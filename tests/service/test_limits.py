@@ -22,7 +22,7 @@ from crmrag_query.client import wire
 from crmrag_query.client.local import Engine
 from crmrag_query.config.service import Work
 from crmrag_query.service import answering as running
-from crmrag_query.service import launch as connection
+from crmrag_query.service import app as connection
 from crmrag_query.service.answering import Workers
 from crmrag_query.timing import Stopped, check
 from tests.service.test_api import problem_of

@@ -15,12 +15,12 @@ from crmrag_assets.release.push import push
 from crmrag_query import Client
 from crmrag_query.artifacts import mirror as mirroring
 from crmrag_query.artifacts import objects as storing
+from crmrag_query.artifacts.manifest import dataset_folder
 from crmrag_query.artifacts.objects import open_objects
-from crmrag_query.artifacts.places import dataset_folder
 from crmrag_query.cli.main import group
 from crmrag_query.client import wire
 from crmrag_query.errors import StoreUnreachable
-from crmrag_query.kept import Kept
+from crmrag_query.timing import Kept
 from tests.support.object_store import Proxy, bucket_behind_proxy, cut_while_answering, refused, s3_server
 from tests.support.service import process, until
 from tests.support.shared import own_two_releases
@@ -52,7 +52,7 @@ def own_cache_and_little_patience(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(storing, "TRIES", 1)
     monkeypatch.setattr(storing, "WAIT_SECONDS", 0.1)
     monkeypatch.setattr(mirroring, "FOLLOW_SECONDS", 0.1)
-    monkeypatch.setattr("crmrag_query.kept.WARNED", Kept(10))
+    monkeypatch.setattr("crmrag_query.timing.WARNED", Kept(10))
 
 
 def pushed(data: Path, release: str, address: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from crmrag_query.artifacts.places import switch
+from crmrag_query.artifacts.manifest import switch
 from crmrag_query.client import local as releases
 from crmrag_query.client import wire
 from crmrag_query.client.local import open_engine

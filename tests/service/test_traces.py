@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from crmrag_query import Client, timing
-from crmrag_query.service.launch import send_traces
+from crmrag_query.service.app import send_traces
 from tests.service.test_api import COUNTED
 from tests.support.api_server import answering, send
 from tests.support.service import PATIENCE, process, until

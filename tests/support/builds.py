@@ -14,7 +14,7 @@ import yaml
 from crmrag_assets.build.context import open_context
 from crmrag_assets.build.step import LAYERS, BuildContext, Outcome, chunks_of, run_step
 from crmrag_assets.steps.registry import STEPS
-from crmrag_query.artifacts.files import entries
+from crmrag_query.artifacts.manifest import entries
 from tests.support.forked import start
 from tests.support.pdf import pdf
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from crmrag_query.config import load_relationships
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_SUSPECT, Adjacency, rows_from_triples
-from crmrag_query.ontology import Category
-from crmrag_query.relationships.catalogue import Catalogue, Path, Relationship, from_set
+from crmrag_query.ontology.categories import Category
+from crmrag_query.relationships.engine import Catalogue, Path, Relationship, from_set
 from tests.support.froracle import Alphabet
 
 PRIORITY = (Category.Actor, Category.Event, Category.Place, Category.Concept, Category.Time, Category.Thing)

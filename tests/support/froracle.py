@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import networkx as nx
 import pyoxigraph as ox
 
-from crmrag_query.ontology import Ontology
-from crmrag_query.relationships.catalogue import Path, Step
+from crmrag_query.ontology.load import Ontology
+from crmrag_query.relationships.engine import Path, Step
 
 if TYPE_CHECKING:
     from tests.support.frgraphs import Net

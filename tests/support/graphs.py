@@ -17,7 +17,7 @@ from crmrag_assets.harvest.triples import ORDER
 from crmrag_query.config import Method, load_method
 from crmrag_query.graph.arrays import TRIPLES
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology import Ontology, load_ontology
+from crmrag_query.ontology.load import Ontology, load_ontology
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crmrag_query.dates import year_interval
-from crmrag_query.plans.compute import Outcome, cell
-from crmrag_query.plans.execute import execute
+from crmrag_query.plans.execute import Outcome, cell, execute
 from crmrag_query.plans.records import read_plan
 from tests.support.planworlds import BASE, Sample, check
 

@@ -15,13 +15,12 @@ import pyoxigraph as ox
 import pytest
 import rdflib
 
-from crmrag_query.config.parts import Relation
+from crmrag_query.config.loading import Relation
 from crmrag_query.graph.arrays import FLAG_SUSPECT
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology import Ontology, load_ontology, normalise_property
 from crmrag_query.ontology.categories import load_categories
-from crmrag_query.plans.compute import Outcome, cell
-from crmrag_query.plans.execute import execute
+from crmrag_query.ontology.load import Ontology, load_ontology, normalise_property
+from crmrag_query.plans.execute import Outcome, cell, execute
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.sparql import to_sparql
 from crmrag_query.plans.world import World

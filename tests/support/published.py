@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from crmrag_assets.release.publish import Pinned, publish
-from crmrag_query.artifacts.files import FileEntry, entries
-from crmrag_query.artifacts.manifest import Manifest
+from crmrag_query.artifacts.manifest import FileEntry, Manifest, entries
 
 
 def files_of(root: Path, text: str) -> tuple[Pinned, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 from crmrag_assets.build.step import LAYERS, BuildContext, chunks_to_make, run_step
 from crmrag_assets.build.store import RECORD
 from crmrag_assets.steps.registry import STEPS
-from crmrag_query.artifacts.files import canonical_json, entries
+from crmrag_query.artifacts.manifest import canonical_json, entries
 from crmrag_query.graph.arrays import open_table, write_table
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import dagster as dg
 
-from crmrag_assets.build.reporting import Reporter
+from crmrag_assets.build.step import Reporter
 from crmrag_assets.definitions import defs
 from crmrag_assets.instance import open_instance
 from crmrag_assets.launch import BuildRequest, BuildResult, run_build

@@ -25,10 +25,9 @@ from crmrag_query.answers.ask import Ask
 from crmrag_query.client.local import Engine
 from crmrag_query.config.service import ServiceConfig, load_service
 from crmrag_query.llm.model import Model
-from crmrag_query.service.app import create_app
-from crmrag_query.service.desk import Desk
+from crmrag_query.service.answering import Desk
+from crmrag_query.service.app import Patient, create_app
 from crmrag_query.service.guard import Access
-from crmrag_query.service.launch import Patient
 from crmrag_query.service.store import Store
 from tests.conftest import ROOT
 from tests.support.forked import command as forking

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from crmrag_query.artifacts.places import PREVIOUS, pointer
+from crmrag_query.artifacts.manifest import PREVIOUS, pointer
 from crmrag_query.artifacts.release import Release, open_release
 from tests.conftest import ROOT
 from tests.support.builds import Project, build_all, make_project, turtle, two_releases, with_inbox

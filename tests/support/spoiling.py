@@ -14,8 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import ipc
 
-from crmrag_query.artifacts.files import entries
-from crmrag_query.artifacts.manifest import COMPANIONS, MANIFEST, PROVENANCE, read_manifest
+from crmrag_query.artifacts.manifest import COMPANIONS, MANIFEST, PROVENANCE, entries, read_manifest
 
 Spoil = Callable[[Path], None]
 """Changes files in the folder of a release."""

@@ -17,16 +17,20 @@ from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import (
     CategoriesPart,
     Constants,
+    EventsPart,
+    ExtractionPart,
     PromptsPart,
     QuestionLexicon,
     RelationshipSet,
+    RelationsPart,
     SatellitesPart,
+    SentencesPart,
+    SetsPart,
     TranslationsPart,
     WeightsPart,
 )
 from crmrag_query.config.modes import ModesPart
 from crmrag_query.config.operations import Operations
-from crmrag_query.config.parts import EventsPart, ExtractionPart, RelationsPart, SentencesPart, SetsPart
 from crmrag_query.config.reading import default_folder, read_yaml
 from crmrag_query.config.service import ServiceConfig
 from crmrag_query.config.sources.endpoint import EndpointConfig

@@ -36,7 +36,7 @@ from crmrag_assets.sources.endpoint.queries import (
 )
 from crmrag_assets.sources.endpoint.results import Row, Term
 from crmrag_assets.sources.rdf.lines import valid_iri
-from crmrag_query.config.build import Requests
+from crmrag_query.config.reading import Requests
 from crmrag_query.syntax import RDF_TYPE
 
 T = TypeVar("T")

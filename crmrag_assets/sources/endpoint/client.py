@@ -51,8 +51,8 @@ from crmrag_assets.sources.endpoint.results import (
     read_body,
     require_few,
 )
-from crmrag_query.artifacts.files import canonical_json, write_text
-from crmrag_query.config.build import Requests
+from crmrag_query.artifacts.manifest import canonical_json, write_text
+from crmrag_query.config.reading import Requests
 from crmrag_query.config.sources.endpoint import EndpointConfig
 from crmrag_query.errors import SourceError, SourceUnreachable
 from crmrag_query.version import __version__

@@ -62,10 +62,10 @@ from crmrag_assets.sources.endpoint.queries import (
 )
 from crmrag_assets.sources.kinds import Kind, Opening
 from crmrag_assets.sources.rdf.lines import valid_iri
-from crmrag_query.artifacts.files import BUCKETS, bucket_of, canonical_json, write_text
-from crmrag_query.config.build import Requests
+from crmrag_query.artifacts.manifest import BUCKETS, bucket_of, canonical_json, write_text
 from crmrag_query.config.loading import Method
 from crmrag_query.config.operations import Watching
+from crmrag_query.config.reading import Requests
 from crmrag_query.config.sources.endpoint import EndpointConfig
 
 KEPT = 86_400.0  # seconds: an interruption may last a night, but old lists belong to another state of the endpoint

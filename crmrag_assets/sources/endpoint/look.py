@@ -26,11 +26,11 @@ from crmrag_assets.sources.endpoint.queries import (
     property_list,
 )
 from crmrag_assets.sources.endpoint.results import TSV, Row, Table
-from crmrag_query.config.build import Requests
 from crmrag_query.config.loading import Method
+from crmrag_query.config.reading import Requests
 from crmrag_query.config.sources.endpoint import EndpointConfig
 from crmrag_query.errors import SourceError
-from crmrag_query.ontology.codes import normalise_class, normalise_property
+from crmrag_query.ontology.load import normalise_class, normalise_property
 from crmrag_query.syntax import RDF_TYPE
 
 EXPECTED: Row = (

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from crmrag_assets.build.step import Progress
-from crmrag_query.config.parts import ExtractionPart, Profile
+from crmrag_query.config.loading import ExtractionPart, Profile
 from crmrag_query.llm.model import Part, PartsMessage, Request, image_part
 from crmrag_query.llm.pool import ModelPool
 from crmrag_query.text import fold, plain

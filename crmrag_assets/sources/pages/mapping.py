@@ -12,7 +12,7 @@ from typing import Any
 import pyoxigraph as ox
 
 from crmrag_assets.sources.spooled import CONCEPT, CRM, HAS_TYPE, LABEL, TYPE
-from crmrag_query.config.parts import Profile
+from crmrag_query.config.loading import Profile
 from crmrag_query.documents.pages import PAGE_CLASS, READ, READ_THING, digest, read_graph
 from crmrag_query.text import fold
 

@@ -19,8 +19,7 @@ from urllib.parse import quote, unquote
 
 from pydantic import AfterValidator, BeforeValidator, Field, SerializeAsAny, model_serializer, model_validator
 
-from crmrag_query.config.build import Requests
-from crmrag_query.config.reading import FORBIDDEN_IN_IRI, Record, parse_part
+from crmrag_query.config.reading import FORBIDDEN_IN_IRI, Record, Requests, parse_part
 from crmrag_query.errors import ConfigError, Mistake
 
 GROUP = "crmrag.sources"

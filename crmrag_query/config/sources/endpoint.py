@@ -10,20 +10,22 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from crmrag_query.config.build import Requests
-from crmrag_query.config.reading import FORBIDDEN_IN_IRI, FORMER, Count, NotNegative, Positive, Record
+from crmrag_query.config.reading import (
+    FORBIDDEN_IN_IRI,
+    FORMER,
+    Count,
+    HeaderName,
+    NotNegative,
+    Positive,
+    Record,
+    Requests,
+    Variable,
+)
 from crmrag_query.config.sources import Iri, SourceConfig, absolute_iri, is_absolute
 
 NO_CONTACT = "  does not say who asks: set `contact` to an address that its operators can write to"
 GRAPHS = ("default", "named", "all")
-# Capitals only, as is the custom: nearly every secret that is pasted here by mistake has a small letter or a sign.
-_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _SECRET = re.compile(r"(?i)key|token|secret|passw|pwd|auth|user|sig")
-_OWN_HEADERS = {
-    "accept", "accept-charset", "accept-encoding", "connection", "content-encoding", "content-length", "content-type",
-    "cookie", "host", "transfer-encoding",
-}  # fmt: skip
 
 
 def _address(text: str) -> str:
@@ -53,34 +55,12 @@ def _graphs(value: Any) -> Any:
     return tuple(dict.fromkeys(absolute_iri(one) for one in listed))
 
 
-def _variable(text: str) -> str:
-    if text.startswith("$"):
-        raise ValueError("the name of an environment variable stands here without $ and braces")
-    if not _VARIABLE.fullmatch(text):
-        raise ValueError(
-            "not the name of an environment variable in capitals, as MUSEUM_TOKEN; the secret itself never stands here"
-        )
-    return text
-
-
-def _header(text: str) -> str:
-    if not _HEADER.fullmatch(text):
-        raise ValueError("not the name of an HTTP header")
-    if text.lower() == "user-agent":
-        raise ValueError("who asks is said by `contact`, which goes into this header")
-    if text.lower() in _OWN_HEADERS:
-        raise ValueError("this header belongs to each request itself")
-    return text
-
-
 def _plain(text: str) -> str:
     if not text.isprintable() or not text.isascii():
         raise ValueError("it goes into an HTTP header, which takes plain ASCII characters in one line")
     return text
 
 
-Variable = Annotated[str, AfterValidator(_variable)]
-HeaderName = Annotated[str, AfterValidator(_header)]
 Graphs = Annotated[Literal["default", "named", "all"] | tuple[str, ...], BeforeValidator(_graphs)]
 
 

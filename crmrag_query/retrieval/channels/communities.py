@@ -20,8 +20,7 @@ from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.linking import KINDS
 from crmrag_query.retrieval.channels import Channel
-from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.release_channels import ReleaseChannels
+from crmrag_query.retrieval.release_channels import Query, ReleaseChannels
 from crmrag_query.retrieval.scores import Hits, fuse
 from crmrag_query.retrieval.sparse import SparseIndex
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from crmrag_query.retrieval.channels import Channel
 from crmrag_query.retrieval.database import Database
-from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.release_channels import ReleaseChannels
+from crmrag_query.retrieval.release_channels import Query, ReleaseChannels
 from crmrag_query.retrieval.scores import NOTHING, Hits
 
 

@@ -16,8 +16,7 @@ from crmrag_query.questions.form import Form
 from crmrag_query.retrieval.channels import RANKING, TIED, Channel, Ties
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.release_channels import ReleaseChannels, Shares
+from crmrag_query.retrieval.release_channels import Query, ReleaseChannels, Shares
 from crmrag_query.retrieval.scores import NOTHING, Hits
 from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.retrieval.walker import Walker

@@ -18,9 +18,9 @@ from crmrag_assets.build.workers import side_by_side
 from crmrag_assets.release.push import push
 from crmrag_assets.steps.registry import STEPS, made_ahead, run_chunks, run_or_await
 from crmrag_query.artifacts import objects
+from crmrag_query.artifacts.manifest import find_release
 from crmrag_query.artifacts.mirror import Mirror
 from crmrag_query.artifacts.objects import open_objects
-from crmrag_query.artifacts.places import find_release
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError, BuildHeldUp
 from tests.support.builds import Project, build_all, contents, make_project, turtle

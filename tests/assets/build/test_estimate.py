@@ -12,7 +12,7 @@ from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.opened import documents_of, encoder_of
 from crmrag_assets.steps.estimate import estimate
 from crmrag_assets.steps.indexes import litellm_price
-from crmrag_query.artifacts.places import datasets_with_releases
+from crmrag_query.artifacts.manifest import datasets_with_releases
 from tests.support.builds import build_all, made, make_project, turtle
 from tests.support.builds import encoded as encoded_in
 from tests.support.shared import TROODOS

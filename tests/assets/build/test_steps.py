@@ -15,7 +15,7 @@ from crmrag_assets.quality.checks import manifest_verifies
 from crmrag_assets.quality.graph import no_triple_lost
 from crmrag_assets.quality.indexes import dense_covers_documents, sparse_covers_documents
 from crmrag_assets.steps.registry import STEPS, finished_layer
-from crmrag_query.artifacts.places import dataset_folder, pointer
+from crmrag_query.artifacts.manifest import dataset_folder, pointer
 from crmrag_query.artifacts.release import open_release
 from tests.support.builds import Project, build_all, contents, failing_at, made, make_project, turtle
 from tests.support.shared import own_churches

@@ -10,12 +10,10 @@ from typing import Any
 
 from rich.console import Console
 
-from crmrag_assets.build.reporting import LineReporter, duration, rows_of
-from crmrag_assets.build.step import UNWANTED, Outcome
+from crmrag_assets.build.step import UNWANTED, LineReporter, Outcome, duration, rows_of
 from crmrag_assets.build.store import Record
 from crmrag_assets.cli.options import show_concerns, show_summary
-from crmrag_query.artifacts.files import canonical_json
-from crmrag_query.artifacts.manifest import PROVENANCE
+from crmrag_query.artifacts.manifest import PROVENANCE, canonical_json
 
 STATS = {"documents": 123456, "windows": 2345678, "encoded": 1111111, "seconds": 1.0, "bytes": 10}
 OUTCOME = Outcome(Record("embeddings", "v", (), STATS), False, "00")

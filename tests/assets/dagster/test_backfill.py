@@ -14,7 +14,7 @@ from dagster._time import get_current_timestamp
 from crmrag_assets.instance import open_instance
 from crmrag_assets.partitions import DATASET
 from crmrag_assets.runs import BUILDS_TAG, DATASET_TAG, PARENT_TAG
-from crmrag_query.artifacts.places import datasets_with_releases
+from crmrag_query.artifacts.manifest import datasets_with_releases
 from crmrag_query.artifacts.release import open_release
 from tests.support.builds import Project, make_project, turtle
 from tests.support.daemon import LOCATION, daemon, until

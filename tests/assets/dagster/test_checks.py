@@ -13,7 +13,7 @@ from crmrag_assets.checks import CONSEQUENCE, REMEDY
 from crmrag_assets.definitions import defs
 from crmrag_assets.launch import layer_job_name
 from crmrag_assets.quality.checks import CHECKS
-from crmrag_query.artifacts.places import dataset_folder, pointer
+from crmrag_query.artifacts.manifest import dataset_folder, pointer
 from crmrag_query.errors import BuildError
 from tests.support.builds import Project, made, make_project
 from tests.support.quality import lose_a_literal

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from crmrag_assets.assets import CHUNKS_NOTE
-from crmrag_assets.build.step import ARTIFACTS, LAYERS, chunk_keys
+from crmrag_assets.build.step import ARTIFACTS, LAYERS, PLACES, chunk_keys
 from crmrag_assets.definitions import defs
 from crmrag_assets.instance import known_betas
 from crmrag_assets.partitions import (
@@ -24,7 +24,6 @@ from crmrag_assets.partitions import (
     range_tags,
 )
 from crmrag_assets.quality.checks import CHECKS
-from crmrag_assets.release.publish import PLACES
 from crmrag_assets.steps.registry import STEPS
 from crmrag_query.config.operations import load_operations
 from crmrag_query.errors import ConfigError

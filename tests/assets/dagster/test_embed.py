@@ -13,21 +13,21 @@ import dagster as dg
 import pytest
 from click.testing import CliRunner
 
-from crmrag_assets import embedding, launch
+from crmrag_assets import launch
 from crmrag_assets.automation import vectors_wanted
 from crmrag_assets.build.context import choose_share
 from crmrag_assets.build.locks import embedding_lock
 from crmrag_assets.build.store import Published
 from crmrag_assets.cli.build import embed as embed_command
-from crmrag_assets.embedding import EmbedRequest, EmbedResult, run_embed
 from crmrag_assets.indexes.embed import SHARES
 from crmrag_assets.indexes.encoder import HashEncoder
 from crmrag_assets.instance import open_instance
+from crmrag_assets.launch import EmbedRequest, EmbedResult, run_embed
 from crmrag_assets.release.publish import roll_back
 from crmrag_assets.runs import EMBEDS_TAG
 from crmrag_assets.steps.indexes import cache_of, caches_of
 from crmrag_query import Client
-from crmrag_query.artifacts.places import PREVIOUS, pointer
+from crmrag_query.artifacts.manifest import PREVIOUS, pointer
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.errors import BuildError, QuestionError
 from crmrag_query.retrieval.dense import DenseIndex
@@ -47,7 +47,7 @@ def unwaited(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def hurried(unwaited: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does `embed`, before it publishes at a share."""
-    monkeypatch.setattr(embedding, "PATIENCE_SECONDS", -1)
+    monkeypatch.setattr(launch, "PATIENCE_SECONDS", -1)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return real(self, texts)
 
     monkeypatch.setattr(HashEncoder, "encode", encode)
-    monkeypatch.setattr(embedding, "pace_of", lambda context: 1.0)
+    monkeypatch.setattr(launch, "pace_of", lambda context: 1.0)
     monkeypatch.setattr(launch, "pace_of", lambda context: 1.0)
     return found
 
@@ -117,7 +117,7 @@ def test_embed_publishes_whole_releases_at_each_share_and_ends_with_that_of_a_bu
     project: Project, hurried: None, tmp_path: Path
 ) -> None:
     first, shares = current(project).id, []
-    real = embedding._publish
+    real = launch._publish
 
     def publishing(goal: Any, *rest: Any) -> bool:
         more = real(goal, *rest)
@@ -130,7 +130,7 @@ def test_embed_publishes_whole_releases_at_each_share_and_ends_with_that_of_a_bu
         return more
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(embedding, "_publish", publishing)
+        patch.setattr(launch, "_publish", publishing)
         result = embed(project)
     count = current(project).manifest.counts["documents"]
     assert shares == [(share, -(-count * share // 100)) for share in SHARES]
@@ -180,7 +180,7 @@ def test_a_killed_embed_goes_on_where_it_was_and_a_change_of_the_source_does_not
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(embedding, "_count_cost", killed)
+        patch.setattr(launch, "_count_cost", killed)
         with pytest.raises(KeyboardInterrupt):
             embed(project)
     before = len(encoded)
@@ -212,7 +212,7 @@ def test_a_build_while_vectors_are_made_is_gone_on_from(
             (project.root / "churches.ttl").write_text(source)
             build(project)
 
-    monkeypatch.setattr(embedding, "_count_cost", meanwhile)
+    monkeypatch.setattr(launch, "_count_cost", meanwhile)
     embed(project)
     assert Client(project.data, dataset="churches").search("Saint Sophia")[0].label == "Saint Sophia"
     assert current(project).manifest.share == 1

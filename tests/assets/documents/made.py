@@ -15,8 +15,8 @@ from crmrag_assets.documents.setting import Setting
 from crmrag_query.config import Method, load_method
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology import Ontology, load_ontology
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.ontology.load import Ontology, load_ontology
+from crmrag_query.relationships.engine import Catalogue
 from tests.support.graphs import Triples, graph_from_turtle
 
 BASE = "http://example.org/"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crmrag_assets.documents.build import Chained, chain
 from crmrag_assets.documents.satellites import Csr, csr_from_pairs
-from crmrag_query.config.build import Chaining
+from crmrag_query.config.loading import Chaining
 
 THIN, LIMIT = 40, 100
 RULES = Chaining(thin_characters=THIN, limit_characters=LIMIT)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_assets.documents.ways import Way, implies, split_ways
-from crmrag_query.relationships.catalogue import Catalogue, resolve
+from crmrag_query.relationships.engine import Catalogue, resolve
 from tests.assets.documents.made import method_and_ontology
 
 LETTERS = "abc"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from crmrag_assets.graph.build import EDGES, write_edges
-from crmrag_query.artifacts.files import sha256_file
+from crmrag_query.artifacts.manifest import sha256_file
 from tests.support.graphs import Row, graph_from_rows, graph_from_turtle, quad_rows, read_quads
 from tests.support.random_graphs import random_rows
 

@@ -6,7 +6,7 @@ import pickle
 from pathlib import Path
 
 from crmrag_assets.graph.build import PICKLE, write_triples_index
-from crmrag_query.artifacts.files import sha256_file
+from crmrag_query.artifacts.manifest import sha256_file
 from tests.support.graphs import graph_from_turtle
 
 TURTLE = """:a rdfs:label "Icon" ; crm:P46_is_composed_of :b . :b rdfs:label "Frame" ."""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_assets.build.step import buckets_of, chunk_bits, chunk_keys
-from crmrag_query.artifacts.files import bucket_of, chunk_of
+from crmrag_query.artifacts.manifest import bucket_of, chunk_of
 from crmrag_query.errors import BuildError
 
 

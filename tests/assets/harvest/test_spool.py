@@ -12,7 +12,7 @@ from crmrag_assets.harvest import spool
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.spool import SpoolWriter, read_buckets
 from crmrag_assets.harvest.triples import COLUMNS
-from crmrag_query.artifacts.files import bucket_of
+from crmrag_query.artifacts.manifest import bucket_of
 from crmrag_query.errors import BuildError
 from tests.support.harvests import row_of
 

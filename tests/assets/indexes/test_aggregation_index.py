@@ -17,8 +17,8 @@ from crmrag_assets.indexes.aggregation import (
     gather,
     write_aggregation,
 )
-from crmrag_query.config.build import Aggregation as Works
-from crmrag_query.config.build import PageRank
+from crmrag_query.config.loading import Aggregation as Works
+from crmrag_query.config.loading import PageRank
 from crmrag_query.documents.documents import SCHEMAS
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import FLAG_ENTITY

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from crmrag_assets.indexes.dense import write_dense
 from crmrag_assets.indexes.embed import WINDOW_SCHEMA, Embedded
-from crmrag_query.artifacts.files import entries
-from crmrag_query.config.build import Dense
+from crmrag_query.artifacts.manifest import entries
+from crmrag_query.config.loading import Dense
 from crmrag_query.errors import BuildError, ReleaseError
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import unit

@@ -23,7 +23,7 @@ from crmrag_assets.indexes.embed import (
     write_embedded,
 )
 from crmrag_assets.indexes.encoder import HashEncoder, encoder_for
-from crmrag_query.artifacts.files import entries
+from crmrag_query.artifacts.manifest import entries
 from crmrag_query.config.datasets import EmbeddingConfig
 
 Floats = npt.NDArray[np.float32]

@@ -24,7 +24,7 @@ from crmrag_assets.indexes.encoder import (
     content_hash,
     export_encoder,
 )
-from crmrag_query.artifacts.files import canonical_json
+from crmrag_query.artifacts.manifest import canonical_json
 from crmrag_query.artifacts.release import Opener
 from crmrag_query.errors import BuildError, MissingExtraError, ModelError, ReleaseError
 from crmrag_query.retrieval.encoder import OnnxEncoder, QueryEncoder

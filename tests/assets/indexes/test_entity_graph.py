@@ -15,11 +15,11 @@ from crmrag_assets.indexes import entity_graph
 from crmrag_assets.indexes.entity_graph import Edges, general, joined, stated, strength
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config import load_method
-from crmrag_query.config.parts import WeightsPart
+from crmrag_query.config.loading import WeightsPart
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.graph import Graph
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from tests.support.builds import build_all, make_project
 from tests.support.shared import shared_release
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from crmrag_assets.indexes.aggregation import pagerank
-from crmrag_query.config.build import PageRank
+from crmrag_query.config.loading import PageRank
 from crmrag_query.errors import BuildError
 
 CONSTANTS = PageRank(damping=0.85)

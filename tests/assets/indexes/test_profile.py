@@ -21,12 +21,13 @@ from crmrag_assets.profile import kinds
 from crmrag_assets.profile import kinds as ground
 from crmrag_assets.profile.kinds import CHARACTERS, TOP, class_sets
 from crmrag_assets.profile.ties import TieCounts
-from crmrag_query.artifacts.files import entries
+from crmrag_query.artifacts.manifest import entries
 from crmrag_query.config import load_method
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology import Category, load_ontology
+from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import load_ontology
 from crmrag_query.plans.profile import PROFILE, READABLE, Content, Extent, Fact, Profile
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import DATED_BY, DateIndex
 from tests.conftest import ROOT
 from tests.support.froracle import Alphabet, property_path

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from crmrag_assets.indexes.sparse import Postings, count_terms, postings_of, write_sparse
-from crmrag_query.config.build import Sparse
+from crmrag_query.config.loading import Sparse
 from crmrag_query.errors import ReleaseError
 from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.text import tokenize

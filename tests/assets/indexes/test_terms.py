@@ -22,8 +22,8 @@ from crmrag_assets.indexes.sparse import (
     postings_of,
     write_sparse,
 )
-from crmrag_query.artifacts.files import entries
-from crmrag_query.config.build import Sparse
+from crmrag_query.artifacts.manifest import entries
+from crmrag_query.config.loading import Sparse
 from crmrag_query.text import tokenize
 
 CONSTANTS = Sparse(k1=1.5, b=0.75)

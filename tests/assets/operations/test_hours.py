@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crmrag_assets.operations.freshness import is_open, opening
-from crmrag_query.config.build import Rebuild
+from crmrag_query.config.loading import Rebuild
 
 MINUTES = st.integers(0, 24 * 60 - 1)
 

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crmrag_assets.cli.partitions import LOSSES, MODELS
-from crmrag_query.config.build import AlignmentConfig
-from crmrag_query.config.loading import load_method
+from crmrag_query.config.loading import AlignmentConfig, load_method
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph_partitions import Aligner, PartitionEdges
 from crmrag_query.retrieval.encoder import unit

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from crmrag_assets.communities.detect import Net
 from crmrag_assets.graph_partitions.cut import cut, edges_between, repaired
 from crmrag_assets.graph_partitions.evaluate import Quality, coherence, controls, penalties, pieces
-from crmrag_query.config.build import GraphPartitionsConfig
+from crmrag_query.config.loading import GraphPartitionsConfig
 from crmrag_query.graph_partitions import GraphPartitions
 from crmrag_query.retrieval.encoder import unit
 

@@ -7,7 +7,7 @@ import re
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.quality.finding import earlier_release
 from crmrag_assets.quality.indexes import as_much_is_known
-from crmrag_query.artifacts.places import dataset_folder, pointer
+from crmrag_query.artifacts.manifest import dataset_folder, pointer
 from tests.support.builds import build_all, turtle
 from tests.support.quality import build_up_to, with_checks
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from crmrag_assets.build.step import BuildContext
 from crmrag_assets.quality.checks import retrieval_is_as_good
-from crmrag_query.artifacts.places import PIPELINE, evaluations_folder
+from crmrag_query.artifacts.manifest import PIPELINE, evaluations_folder
 from crmrag_query.evaluation.report import write_report
 from crmrag_query.evaluation.scores import MEASURES, ContextScore, Evaluation, Outcome
 

@@ -21,7 +21,7 @@ from crmrag_assets.quality.graph import (
     nothing_dangles,
     terms_are_known,
 )
-from crmrag_query.artifacts.places import dataset_folder, pointer
+from crmrag_query.artifacts.manifest import dataset_folder, pointer
 from tests.support.builds import make_project, turtle
 from tests.support.quality import build_up_to, lose_a_literal, rewriting, with_checks
 

@@ -10,7 +10,7 @@ from crmrag_assets.build.step import BuildContext, run_step
 from crmrag_assets.quality.checks import CHECKS
 from crmrag_assets.quality.finding import held, judge, require_sound
 from crmrag_assets.steps.registry import STEPS
-from crmrag_query.artifacts.places import dataset_folder, pointer
+from crmrag_query.artifacts.manifest import dataset_folder, pointer
 from crmrag_query.errors import BuildError, ReleaseError
 from crmrag_query.verify.check import Check, Finding
 from tests.support.quality import lose_a_literal, with_checks

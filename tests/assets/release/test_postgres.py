@@ -20,7 +20,7 @@ from crmrag_assets.build.step import run_step
 from crmrag_assets.cli.postgres import postgres as commands
 from crmrag_assets.release import postgres
 from crmrag_assets.steps.registry import STEPS
-from crmrag_query.artifacts.places import release_ids
+from crmrag_query.artifacts.manifest import release_ids
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.errors import BuildError, BuildHeldUp
 from crmrag_query.retrieval.database import VARIABLE

@@ -14,9 +14,16 @@ from crmrag_assets.build.store import FailPoint
 from crmrag_assets.cli.releases import releases
 from crmrag_assets.release.publish import Pinned, export_release, publish
 from crmrag_query.answers.ask import ask
-from crmrag_query.artifacts.files import FileEntry, sha256_file
-from crmrag_query.artifacts.manifest import PROVENANCE, Manifest
-from crmrag_query.artifacts.places import PREVIOUS, dataset_folder, pointer, release_ids
+from crmrag_query.artifacts.manifest import (
+    PREVIOUS,
+    PROVENANCE,
+    FileEntry,
+    Manifest,
+    dataset_folder,
+    pointer,
+    release_ids,
+    sha256_file,
+)
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError, ReleaseError
 from tests.support.builds import build_all, contents, failing_at, make_project, turtle

@@ -25,14 +25,20 @@ from crmrag_assets.release.publish import publish
 from crmrag_assets.release.push import Pushed, push
 from crmrag_query.artifacts import mirror as mirroring
 from crmrag_query.artifacts import objects as storing
-from crmrag_query.artifacts.files import FileEntry, entries
-from crmrag_query.artifacts.manifest import Manifest
+from crmrag_query.artifacts.manifest import (
+    FileEntry,
+    Manifest,
+    dataset_folder,
+    entries,
+    find_release,
+    pointer,
+    release_ids,
+)
 from crmrag_query.artifacts.mirror import Mirror, mirror_folder, mirror_of, read_stored
 from crmrag_query.artifacts.objects import Objects, Replaced, open_objects
-from crmrag_query.artifacts.places import dataset_folder, find_release, pointer, release_ids
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError, BuildHeldUp, ReleaseError, ReleaseNotFound, StoreUnreachable
-from crmrag_query.kept import Kept
+from crmrag_query.timing import Kept
 from tests.conftest import ROOT
 from tests.support import runs
 from tests.support.builds import build_all, contents, failing_at, make_project, turtle
@@ -70,7 +76,7 @@ def bucket(server: str) -> Iterator[tuple[str, Proxy]]:
 def own_cache_and_little_patience(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(storing, "WAIT_SECONDS", 0.3)
-    monkeypatch.setattr("crmrag_query.kept.WARNED", Kept(10))
+    monkeypatch.setattr("crmrag_query.timing.WARNED", Kept(10))
 
 
 def pushed(data: Path, objects: Objects, **options: int | bool) -> Pushed:

@@ -9,7 +9,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from crmrag_assets.build.reporting import escaped
+from crmrag_assets.build.step import escaped
 from crmrag_query.artifacts.release import open_release
 from tests.support.builds import BASE, CRM, Project, build_all, make_project
 

@@ -9,7 +9,7 @@ import pytest
 
 from crmrag_assets.build.locks import dataset_lock
 from crmrag_assets.release.publish import RolledBack, roll_back, switching
-from crmrag_query.artifacts.places import CURRENT, PREVIOUS, pointer, release_ids, switch
+from crmrag_query.artifacts.manifest import CURRENT, PREVIOUS, pointer, release_ids, switch
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError, CrmRagError, ReleaseError, ReleaseNotFound
 from tests.support.published import publish_text

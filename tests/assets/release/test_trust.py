@@ -17,9 +17,7 @@ from crmrag_assets.definitions import defs
 from crmrag_assets.launch import QUIET, layer_job_name
 from crmrag_assets.partitions import DATASET, BuildResource
 from crmrag_assets.quality.checks import manifest_verifies
-from crmrag_query.artifacts.files import entries
-from crmrag_query.artifacts.manifest import read_manifest
-from crmrag_query.artifacts.places import switch
+from crmrag_query.artifacts.manifest import entries, read_manifest, switch
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import BuildError
 from tests.support.builds import Project, build_all, make_project

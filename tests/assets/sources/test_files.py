@@ -16,7 +16,7 @@ from crmrag_assets.harvest.report import HarvestReport
 from crmrag_assets.harvest.triples import ORDER, SKOLEM, TRIPLES
 from crmrag_assets.sources import Discovery, source_for
 from crmrag_assets.sources.rdf.kind import RdfFiles
-from crmrag_query.artifacts.files import chunk_of
+from crmrag_query.artifacts.manifest import chunk_of
 from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import load_method
 from crmrag_query.config.sources.endpoint import EndpointConfig

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.harvest.spool import Skolemiser
 from crmrag_assets.sources.rdf.kind import RdfFiles
-from crmrag_query.artifacts.files import chunk_of
+from crmrag_query.artifacts.manifest import chunk_of
 from crmrag_query.config import load_method
 from tests.support.harvests import files_of, harvested
 

@@ -26,7 +26,7 @@ from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.llm.model import CannedModel
 from crmrag_query.mcp.views import SourceView
 from crmrag_query.questions.form import read_question
-from crmrag_query.retrieval.modes import find_mode
+from crmrag_query.retrieval.channels import find_mode
 from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.service.openai import sources_text
 from tests.support.builds import build_all, make_project

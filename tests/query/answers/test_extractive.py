@@ -14,8 +14,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.context.evidence import Evidence, gather, holds_all, rank_evidence, unknown_words
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.graph.graph import Graph
-from crmrag_query.questions.analysis import Analysis
-from crmrag_query.questions.form import Reading, read_question
+from crmrag_query.questions.form import Analysis, Reading, read_question
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.text import same_stem

@@ -20,7 +20,7 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.subject import example_questions, facts_of, greeted
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.parts import sentences
+from crmrag_query.config.loading import sentences
 from crmrag_query.dates import Interval, parse_date
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph

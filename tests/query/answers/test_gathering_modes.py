@@ -19,7 +19,7 @@ from crmrag_query.config.modes import Bounds
 from crmrag_query.errors import ModelError, QuestionError
 from crmrag_query.llm.model import CannedModel, LiteLLM, Message, Metered, Model, Reply, Request
 from crmrag_query.plans.records import Plan
-from crmrag_query.retrieval.modes import find_mode
+from crmrag_query.retrieval.channels import find_mode
 from crmrag_query.sparql.desk import SparqlDesk
 from tests.query.sparql.conftest import BOUNDS
 from tests.support.builds import build_all, make_project, turtle

@@ -12,11 +12,11 @@ import pytest
 from crmrag_query.answers import sources
 from crmrag_query.answers.ask import ask
 from crmrag_query.answers.sources import lineage, origin
-from crmrag_query.artifacts.files import chunk_of
+from crmrag_query.artifacts.manifest import chunk_of
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.graph import Graph
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from tests.support.builds import BASE, CRM, build_all, make_project
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"

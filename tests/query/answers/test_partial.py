@@ -14,9 +14,8 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ModelUnreachable, ReleaseError, TookTooLong
 from crmrag_query.retrieval import pipeline
 from crmrag_query.retrieval import pipeline as parallel
-from crmrag_query.retrieval.channels import Channel, channel_of
+from crmrag_query.retrieval.channels import Channel, channel_of, find_mode
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.modes import find_mode
 
 QUESTION = "The donor with a model of his church"
 Failing = Callable[..., object]

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from crmrag_query.answers import taught
+from crmrag_query.answers import exact
 from crmrag_query.answers.ask import Conversation, ask
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.cli.teach import teach as command
@@ -37,7 +37,7 @@ def own(sample: Release, tmp_path_factory: pytest.TempPathFactory) -> Release:
 @pytest.fixture
 def release(own: Release) -> Release:
     """It, and nothing was taught yet."""
-    taught.taught_file(own).unlink(missing_ok=True)
+    exact.taught_file(own).unlink(missing_ok=True)
     return own
 
 
@@ -70,7 +70,7 @@ def test_a_refused_reading_gives_no_set(release: Release) -> None:
     run(release, SURE, "--refuse", "--note", "too few dates")
     answer = ask(release, SURE)
     assert answer.set is None and not answer.exhaustive
-    assert "too few dates" in taught.taught_file(release).read_text()
+    assert "too few dates" in exact.taught_file(release).read_text()
 
 
 def test_what_was_taught_is_listed_and_taken_back(release: Release) -> None:
@@ -82,15 +82,15 @@ def test_what_was_taught_is_listed_and_taken_back(release: Release) -> None:
 
 
 def test_the_last_lesson_for_the_same_words_counts(release: Release) -> None:
-    taught.teach(release, SURE, "refused")
-    taught.teach(release, SURE.upper(), "corrected", PLACES)
-    (only,) = taught.lessons_of(release)
+    exact.teach(release, SURE, "refused")
+    exact.teach(release, SURE.upper(), "corrected", PLACES)
+    (only,) = exact.lessons_of(release)
     assert only.read() == PLACES
 
 
 def test_the_file_can_be_written_by_hand_and_is_followed_at_once(release: Release) -> None:
     rows = [{"question": SURE, "verdict": "corrected", "plan": json.loads(PLACES.model_dump_json())}]
-    taught.taught_file(release).write_text(yaml.safe_dump({"taught": rows}))
+    exact.taught_file(release).write_text(yaml.safe_dump({"taught": rows}))
     answer = ask(release, SURE)
     assert answer.set is not None and answer.set.size == len(members_of(release[World], PLACES))
 
@@ -110,14 +110,14 @@ def test_the_file_can_be_written_by_hand_and_is_followed_at_once(release: Releas
     ],
 )
 def test_a_mistake_in_the_file_costs_what_it_taught_and_nothing_else(release: Release, text: str) -> None:
-    taught.taught_file(release).write_text(text)
+    exact.taught_file(release).write_text(text)
     answer = ask(release, SURE)
     assert answer.text and (answer.exhaustive or answer.set is None or answer.choices)
-    assert any(taught.FILE in note or "E999" in note for note in answer.notes)
+    assert any(exact.FILE in note or "E999" in note for note in answer.notes)
 
 
 def test_a_question_within_a_conversation_is_not_the_one_that_was_taught(release: Release) -> None:
-    taught.teach(release, "And in Nikitari?", "corrected", PLACES)
+    exact.teach(release, "And in Nikitari?", "corrected", PLACES)
     _, talk = Conversation().ask(release, SURE)
     answer, _ = talk.ask(release, "And in Nikitari?")
     assert answer.set is None or answer.set.size != len(members_of(release[World], PLACES))
@@ -127,10 +127,10 @@ def test_lessons_are_tried_again(release: Release) -> None:
     plan = ask(release, SURE).set
     assert plan is not None
     run(release, SURE, "--accept")
-    taught.teach(release, "Show all places of old", "corrected", PLACES)
-    rows = yaml.safe_load(taught.taught_file(release).read_text())["taught"]
+    exact.teach(release, "Show all places of old", "corrected", PLACES)
+    rows = yaml.safe_load(exact.taught_file(release).read_text())["taught"]
     rows.append({"question": "Gone", "verdict": "accepted", "plan": {"target": {"classes": ["E999"]}}})
-    taught.taught_file(release).write_text(yaml.safe_dump({"taught": rows}))
+    exact.taught_file(release).write_text(yaml.safe_dump({"taught": rows}))
     own, other, gone = replay(release)
     assert own.alone and own.size == plan.size and not own.mistake
     assert not other.alone and other.size
@@ -142,14 +142,14 @@ def test_lessons_are_tried_again(release: Release) -> None:
 )
 def test_what_cannot_be_taught_is_told(release: Release, words: tuple[str, ...]) -> None:
     result = run(release, *words)
-    assert result.exit_code and not taught.taught_file(release).exists()
+    assert result.exit_code and not exact.taught_file(release).exists()
 
 
 def test_a_question_without_words_and_an_unknown_class_teach_nothing(release: Release) -> None:
     for question, plan in (("?!", PLACES), (SURE, Plan(target=Target(classes=("E999",))))):
         with pytest.raises(QuestionError):
-            taught.teach(release, question, "corrected", plan)
-    taught.taught_file(release).write_text("taught: 3")
+            exact.teach(release, question, "corrected", plan)
+    exact.taught_file(release).write_text("taught: 3")
     with pytest.raises(ConfigError) as error:
-        taught.teach(release, SURE, "refused")
-    assert isinstance(error.value, CrmRagError) and taught.taught_file(release).read_text() == "taught: 3"
+        exact.teach(release, SURE, "refused")
+    assert isinstance(error.value, CrmRagError) and exact.taught_file(release).read_text() == "taught: 3"

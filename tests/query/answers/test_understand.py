@@ -18,7 +18,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import Message
 from crmrag_query.questions.followup import Kind
 from crmrag_query.questions.form import Form
-from crmrag_query.retrieval.query import Query
+from crmrag_query.retrieval.release_channels import Query
 from tests.support.small_world import Talk, iri
 
 LIMIT = 4000

@@ -30,8 +30,8 @@ from crmrag_query.errors import QuestionError, ReleaseError
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.graph_partitions import ALIGNER, PARTITIONS, Aligner, GraphPartitions
 from crmrag_query.llm.model import LiteLLM, Message
+from crmrag_query.retrieval.channels import find_mode
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.modes import find_mode
 from crmrag_query.retrieval.token_vectors import MOST, TokenVectors
 from crmrag_query.retrieval.walker import Walker
 from crmrag_query.text import plain, shorten

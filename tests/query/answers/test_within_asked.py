@@ -18,7 +18,7 @@ from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.within import Scope, read_within
 from crmrag_query.plans.world import World
-from crmrag_query.retrieval.modes import find_mode
+from crmrag_query.retrieval.channels import find_mode
 from tests.support.modes import WITHOUT_MODEL
 from tests.support.set_world import BASE, NORTH, PAINTINGS
 

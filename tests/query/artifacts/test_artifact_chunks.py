@@ -9,8 +9,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.artifacts import files as chunks
-from crmrag_query.artifacts.files import bucket_of, chunk_of, digests_of
+from crmrag_query.artifacts import manifest as chunks
+from crmrag_query.artifacts.manifest import bucket_of, chunk_of, digests_of
 
 
 @given(st.text(max_size=30), st.integers(0, 8))

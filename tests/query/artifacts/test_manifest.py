@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.artifacts.files import FileEntry
 from crmrag_query.artifacts.manifest import (
     MANIFEST,
     SCHEMA,
+    FileEntry,
     Manifest,
     is_release_id,
     parse_manifest,

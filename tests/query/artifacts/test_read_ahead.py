@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_query.artifacts.files import read_ahead, room
+from crmrag_query.artifacts.manifest import read_ahead, room
 
 
 @pytest.fixture

@@ -10,9 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_query.artifacts.files import canonical_json, entries
-from crmrag_query.artifacts.manifest import MANIFEST, PROVENANCE, Manifest
-from crmrag_query.artifacts.places import CURRENT, PREVIOUS, datasets_with_releases, release_ids, switch
+from crmrag_query.artifacts.manifest import (
+    CURRENT,
+    MANIFEST,
+    PREVIOUS,
+    PROVENANCE,
+    Manifest,
+    canonical_json,
+    datasets_with_releases,
+    entries,
+    release_ids,
+    switch,
+)
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.errors import ReleaseError, ReleaseNotFound
 

@@ -178,7 +178,7 @@ def test_an_ontology_is_extracted_to_where_the_next_command_reads_it(project: Pa
     )
     result = CliRunner().invoke(ontology, ["extract", "bells_v1.0.owl"], catch_exceptions=False)
     assert result.output == "config/ontology/bells_1.0.csv: 1 classes, 0 properties\n"
-    from crmrag_query.ontology import load_ontology
+    from crmrag_query.ontology.load import load_ontology
 
     assert "E24" in load_ontology().superclasses("X1")
     assert load_ontology().label("E53", "el") == "Τόπος"

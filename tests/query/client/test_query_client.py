@@ -17,8 +17,7 @@ from crmrag_query.client.local import open_engine
 from crmrag_query.documents.documents import record_of
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import CannedModel, LiteLLM
-from crmrag_query.relationships.catalogue import Catalogue
-from crmrag_query.relationships.engine import walk
+from crmrag_query.relationships.engine import Catalogue, walk
 from tests.query.client.conftest import Calling, calling
 from tests.support.api_server import api_server
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from crmrag_query import Client, ReleaseWarning, errors
-from crmrag_query.artifacts.places import switch
+from crmrag_query.artifacts.manifest import switch
 from crmrag_query.client import local as releases
 from tests.support.shared import own_two_releases
 

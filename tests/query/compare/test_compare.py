@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from crmrag_query.artifacts.places import find_named
+from crmrag_query.artifacts.manifest import find_named
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.cli.main import group
 from crmrag_query.compare import compare

@@ -11,9 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crmrag_query.config import DatasetConfig, load_datasets, load_method
-from crmrag_query.config.build import Requests
 from crmrag_query.config.datasets import add_dataset, entry_text
-from crmrag_query.config.reading import default_folder
+from crmrag_query.config.reading import Requests, default_folder
 from crmrag_query.config.sources.endpoint import EndpointConfig, OwnRequests
 from crmrag_query.errors import ConfigError
 from crmrag_query.validation import check_dataset

@@ -18,8 +18,7 @@ from crmrag_query.config.loading import read_stored_method, released_method
 from crmrag_query.config.reading import FORMER, config_folder, default_folder
 from crmrag_query.context.assemble import HIGH_VALUE
 from crmrag_query.errors import ConfigError
-from crmrag_query.ontology import load_ontology
-from crmrag_query.ontology.load import take_apart
+from crmrag_query.ontology.load import load_ontology, take_apart
 from crmrag_query.retrieval.release_channels import LITTLE, TYPE_MODIFIERS
 from crmrag_query.validation import check_method
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crmrag_query.config.modes import load_modes
 from crmrag_query.config.reading import default_folder
 from crmrag_query.errors import ConfigError
-from crmrag_query.retrieval.modes import known_modes
+from crmrag_query.retrieval.channels import known_modes
 from tests.support.modes import CRM, SHIPPED, STAGES
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.config.build import Rebuild
 from crmrag_query.config.datasets import load_datasets
+from crmrag_query.config.loading import Rebuild
 from crmrag_query.config.reading import parse_part
 from crmrag_query.errors import ConfigError
 

@@ -9,11 +9,11 @@ import pytest
 from pydantic import ValidationError
 
 from crmrag_query.config import load_method
-from crmrag_query.config.parts import Relation, RelationsPart
+from crmrag_query.config.loading import Relation, RelationsPart
 from crmrag_query.config.reading import default_folder
 from crmrag_query.errors import ConfigError
 from crmrag_query.language import LANGUAGES
-from crmrag_query.ontology import load_ontology
+from crmrag_query.ontology.load import load_ontology
 from crmrag_query.validation import relation_mistakes
 
 METHOD = load_method()

@@ -19,8 +19,7 @@ from crmrag_query.context.context import Context
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention
-from crmrag_query.questions.analysis import Analysis
-from crmrag_query.questions.form import Form, read_question
+from crmrag_query.questions.form import Analysis, Form, read_question
 from crmrag_query.retrieval.scores import Candidate
 from tests.support.builds import build_all, make_project
 from tests.support.shared import sample_release

@@ -14,7 +14,7 @@ from crmrag_query.context.context import Budget, frame
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Form
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import Aggregation
 from tests.query.context.conftest import analysis_of
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.answers.ask import prepare
-from crmrag_query.artifacts.places import PIPELINE
+from crmrag_query.artifacts.manifest import PIPELINE
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.config import load_method
 from crmrag_query.errors import MissingExtraError, QuestionError

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.answers.records import Answer, Source
-from crmrag_query.artifacts.places import PIPELINE
+from crmrag_query.artifacts.manifest import PIPELINE
 from crmrag_query.context.context import Context, ContextLine, ContextSource, Kind
 from crmrag_query.entities.named import Named
 from crmrag_query.errors import QuestionError

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from crmrag_query.artifacts.places import PIPELINE
+from crmrag_query.artifacts.manifest import PIPELINE
 from crmrag_query.config import load_method
 from crmrag_query.evaluation.report import (
     compare,

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.ontology import Category, load_ontology
-from crmrag_query.ontology.categories import load_categories
-from crmrag_query.ontology.load import take_apart
+from crmrag_query.ontology.categories import Category, load_categories
+from crmrag_query.ontology.load import load_ontology, take_apart
 
 ONTOLOGY, CATEGORIES = load_ontology(), load_categories()
 PRIORITY = [Category.Actor, Category.Event, Category.Place, Category.Concept, Category.Time, Category.Thing]

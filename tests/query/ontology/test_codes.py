@@ -10,9 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.config.reading import default_folder
-from crmrag_query.ontology import load_ontology, normalise_class, normalise_property
-from crmrag_query.ontology.codes import Normalised
-from crmrag_query.ontology.load import local_name, take_apart
+from crmrag_query.ontology.load import (
+    Normalised,
+    load_ontology,
+    local_name,
+    normalise_class,
+    normalise_property,
+    take_apart,
+)
 
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
 ECRM = "http://erlangen-crm.org/current/"

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from crmrag_query.config.reading import default_folder
 from crmrag_query.errors import MissingExtraError, OntologyError
-from crmrag_query.ontology.codes import names_from_context
 from crmrag_query.ontology.load import (
     OntologyTable,
     Row,
     extract,
     from_csv,
     is_xml,
+    names_from_context,
     read_table,
     table_name,
     take_apart,

@@ -10,8 +10,7 @@ import pytest
 
 from crmrag_query.config.reading import default_folder
 from crmrag_query.errors import OntologyError
-from crmrag_query.ontology import Ontology, load_ontology
-from crmrag_query.ontology.load import extract, load_vocabulary, to_csv
+from crmrag_query.ontology.load import Ontology, extract, load_ontology, load_vocabulary, to_csv
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crmrag_query.plans.compute import cell
-from crmrag_query.plans.ways import LiteralValue
+from crmrag_query.plans.execute import cell
+from crmrag_query.plans.world import LiteralValue
 from tests.support.plan_museum import (
     BORN_IN,
     MADE_BY,

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from crmrag_query.plans import world as module
 from crmrag_query.plans.records import Way
-from crmrag_query.plans.ways import leading_to, nodes_leading_to
-from crmrag_query.plans.world import Held, World
+from crmrag_query.plans.world import Held, World, leading_to, nodes_leading_to
 from crmrag_query.relationships import engine
 from tests.support.graphs import Row, graph_from_rows
 from tests.support.planworlds import world_of

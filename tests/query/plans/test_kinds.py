@@ -16,11 +16,9 @@ from crmrag_assets.graph.build import write_triples_index
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import TriplesIndex
-from crmrag_query.plans.kinds import ARRAYS, META, SCHEMA_VERSION, Kinds, made
+from crmrag_query.plans.kinds import ARRAYS, META, SCHEMA_VERSION, Kinds, Schema, made
 from crmrag_query.plans.records import Way
-from crmrag_query.plans.ways import leading_to, nodes_leading_to
-from crmrag_query.plans.world import World
-from crmrag_query.reading.schema import Schema
+from crmrag_query.plans.world import World, leading_to, nodes_leading_to
 from tests.support.graphs import Row, graph_from_rows, graph_from_turtle
 from tests.support.planworlds import world_of
 from tests.support.random_graphs import random_rows

@@ -18,8 +18,7 @@ from crmrag_query.config import load_method
 from crmrag_query.config.loading import PlansConfig
 from crmrag_query.dates import civil, day_number
 from crmrag_query.graph.arrays import FLAG_SUSPECT
-from crmrag_query.plans.compute import bucket_of
-from crmrag_query.plans.execute import Folded, folded
+from crmrag_query.plans.execute import Folded, bucket_of, folded
 from crmrag_query.plans.records import (
     Anchor,
     Compute,
@@ -32,8 +31,7 @@ from crmrag_query.plans.records import (
     Way,
     ways_of,
 )
-from crmrag_query.plans.ways import literal, numbers, same_terms
-from crmrag_query.plans.world import how_many, once, representatives
+from crmrag_query.plans.world import how_many, literal, numbers, once, representatives, same_terms
 from crmrag_query.text import fold
 from tests.support.planworlds import SAME_AS, WIKIDATA, generated, sample_of
 

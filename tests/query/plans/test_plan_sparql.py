@@ -12,7 +12,7 @@ from crmrag_query.dates import year_interval
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Member, Target, Way, flattened, read_plan
 from crmrag_query.plans.sparql import to_sparql
-from crmrag_query.plans.ways import routes_of
+from crmrag_query.plans.world import routes_of
 from tests.support.planworlds import BASE, Sample, check, generated
 
 CODES = ("P2", "P127", "P4", "P14", "P108i", "P7", "P89", "P46", "P82a")

@@ -11,8 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from crmrag_query.plans.records import Way
-from crmrag_query.plans.ways import leading_to, pairs, routes_of, weights
-from crmrag_query.plans.world import Mask, World
+from crmrag_query.plans.world import Mask, World, leading_to, pairs, routes_of, weights
 from crmrag_query.relationships.engine import walk, walk_set
 from tests.support.planworlds import BASE, few, generated, sample_of
 

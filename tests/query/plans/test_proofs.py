@@ -12,8 +12,7 @@ import pytest
 
 from crmrag_query.plans.execute import execute, explain
 from crmrag_query.plans.records import Anchor, Plan, Related, Way, read_plan
-from crmrag_query.plans.ways import LiteralValue, admits, begins, pairs, routes_of
-from crmrag_query.plans.world import World
+from crmrag_query.plans.world import LiteralValue, World, admits, begins, pairs, routes_of
 from crmrag_query.relationships.engine import Hop, way_over
 from tests.support.graphs import node_of
 from tests.support.plan_museum import BORN_IN, MADE_BY, MADE_IN, OBJECTS, made, names_of, related

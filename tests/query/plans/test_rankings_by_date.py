@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_query.plans.compute import Outcome
-from crmrag_query.plans.execute import execute
+from crmrag_query.plans.execute import Outcome, execute
 from crmrag_query.plans.records import Plan, read_plan
 from crmrag_query.reading.with_model import is_settled
 from tests.support.planworlds import BASE, Sample, check, sample_of

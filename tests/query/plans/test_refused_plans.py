@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from crmrag_query.errors import QuestionError, TookTooLong
-from crmrag_query.plans import compute as tables
 from crmrag_query.plans import execute as executing
+from crmrag_query.plans import execute as tables
 from crmrag_query.plans import sparql as sparql_terms
-from crmrag_query.plans import ways
+from crmrag_query.plans import world
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import MOST_CONDITIONS, MOST_VALUES, Either, Plan, Texted, read_plan
 from crmrag_query.plans.sparql import to_sparql
@@ -173,7 +173,7 @@ def test_what_all_share_does_not_lead_each_to_each(museum: Sample, monkeypatch: 
     shared = {"paths": [["P7", "^http://www.cidoc-crm.org/cidoc-crm/P7_took_place_at"]]}
     plan = read_plan({"compute": {"kind": "table", "columns": [{"way": shared}]}})
     assert len(execute(plan, museum.world).rows)
-    monkeypatch.setattr(ways, "MOST_PAIRS", 3)
+    monkeypatch.setattr(world, "MOST_PAIRS", 3)
     with pytest.raises(QuestionError, match="more than 3 pairs"):
         execute(plan, museum.world)
 

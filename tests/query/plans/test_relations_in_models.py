@@ -9,8 +9,7 @@ import pytest
 
 from crmrag_query.config import load_method
 from crmrag_query.plans.records import Way
-from crmrag_query.plans.ways import pairs
-from crmrag_query.plans.world import World
+from crmrag_query.plans.world import World, pairs
 from tests.support.planworlds import sample_of
 
 RELATIONS = load_method().relations

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crmrag_query.plans.compute import comparable, factor_of, units_of
-from crmrag_query.plans.execute import execute
+from crmrag_query.plans.execute import comparable, execute, factor_of, units_of
 from crmrag_query.plans.records import Compute, Measure, Plan, Target, Way
 from crmrag_query.plans.world import World
 from tests.support.graphs import graph_from_turtle, node_of

@@ -13,8 +13,7 @@ from crmrag_query.config import load_method
 from crmrag_query.dates import year_interval
 from crmrag_query.linking import How, LinkedEntity, Mention
 from crmrag_query.ontology.categories import Category
-from crmrag_query.questions.analysis import Analysis, analyse
-from crmrag_query.questions.form import Form
+from crmrag_query.questions.form import Analysis, Form, analyse
 from crmrag_query.text import tokenize
 
 LEXICON = load_method().questions

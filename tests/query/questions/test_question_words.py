@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.questions.words import Phrases, asked, chunks_of
+from crmrag_query.questions.lexicon import Phrases, asked, chunks_of
 from crmrag_query.text import tokenize
 
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from crmrag_query.config import load_method
 from crmrag_query.llm.model import CannedModel, LiteLLM, Metered
 from crmrag_query.ontology.categories import Category
-from crmrag_query.questions.analysis import BY_WORDS, analyse
 from crmrag_query.questions.followup import ConversationState, Focus, Kind, Turn
-from crmrag_query.questions.form import Form
+from crmrag_query.questions.form import BY_WORDS, Form, analyse
 from crmrag_query.questions.model import analyse_with_model, read_reply, rewrite_with_model
 from tests.support.api_server import answering, send
 from tests.support.model_server import model_server

@@ -9,7 +9,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.language import language
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.world import World
-from crmrag_query.questions.words import asked
+from crmrag_query.questions.lexicon import asked
 from crmrag_query.reading.exonyms import Exonyms, entries
 from crmrag_query.reading.heard import analysed
 from crmrag_query.reading.read import parse

@@ -13,11 +13,9 @@ from hypothesis import given, settings
 from crmrag_query.language import language
 from crmrag_query.ontology.categories import Category
 from crmrag_query.plans.records import Target
-from crmrag_query.plans.ways import targeted
-from crmrag_query.plans.world import World
+from crmrag_query.plans.world import World, targeted
 from crmrag_query.reading import lexicon
-from crmrag_query.reading.lexicon import KindWords
-from crmrag_query.reading.types import ANY, categories_of, entities_of, occurs, types_of
+from crmrag_query.reading.lexicon import ANY, KindWords, categories_of, entities_of, occurs, types_of
 from tests.support.graphs import Row, graph_from_rows, graph_from_turtle
 from tests.support.planworlds import world_of
 from tests.support.random_graphs import random_rows

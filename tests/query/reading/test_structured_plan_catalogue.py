@@ -27,7 +27,7 @@ from crmrag_query.reading.catalogue import (
     earlier_of,
     written,
 )
-from crmrag_query.relationships.catalogue import Catalogue
+from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.text import tokens
 from tests.support.small_world import iri, small_release
 

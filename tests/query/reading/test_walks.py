@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from crmrag_assets.graph.build import write_triples_index
 from crmrag_query.graph.graph import TriplesIndex
-from crmrag_query.reading import schema as module
-from crmrag_query.reading.schema import HARD, Schema
+from crmrag_query.plans import kinds as module
+from crmrag_query.plans.kinds import HARD, Schema
 from tests.support.graphs import Row, graph_from_rows
 from tests.support.planworlds import world_of
 from tests.support.random_graphs import random_rows

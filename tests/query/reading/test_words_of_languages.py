@@ -8,7 +8,7 @@ import pytest
 
 from crmrag_query.config import load_method
 from crmrag_query.language import LANGUAGES, language
-from crmrag_query.ontology import load_ontology
+from crmrag_query.ontology.load import load_ontology
 from crmrag_query.reading.lexicon import relation_spans, translated, vocabulary, words_table
 from crmrag_query.text import tokenize
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from crmrag_query.ontology import Ontology, load_ontology
+from crmrag_query.ontology.load import Ontology, load_ontology
 from tests.support.froracle import Alphabet
 
 

@@ -13,9 +13,16 @@ from hypothesis import strategies as st
 
 from crmrag_query.graph.arrays import Bytes
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology import Ontology
-from crmrag_query.relationships.catalogue import Catalogue, Relationship
-from crmrag_query.relationships.engine import Matches, legs_of, turned, walk, walk_legs
+from crmrag_query.ontology.load import Ontology
+from crmrag_query.relationships.engine import (
+    Catalogue,
+    Matches,
+    Relationship,
+    legs_of,
+    turned,
+    walk,
+    walk_legs,
+)
 from tests.support.frgraphs import Net, catalogue_of, chained
 from tests.support.froracle import Alphabet, mark, net_pairs, property_path, sparql_pairs, store_of
 from tests.support.graphs import graph_from_turtle, read_quads

@@ -12,10 +12,21 @@ from hypothesis import strategies as st
 
 from crmrag_query.errors import CrmRagError
 from crmrag_query.graph.arrays import Ints, Longs
-from crmrag_query.ontology import Category, Ontology
+from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Ontology
 from crmrag_query.relationships import engine as frontier
-from crmrag_query.relationships.catalogue import Catalogue, Path, Relationship, read_step
-from crmrag_query.relationships.engine import Matches, advance, legs_of, make_plan, walk, walk_blocks
+from crmrag_query.relationships.engine import (
+    Catalogue,
+    Matches,
+    Path,
+    Relationship,
+    advance,
+    legs_of,
+    make_plan,
+    read_step,
+    walk,
+    walk_blocks,
+)
 from tests.support.frgraphs import Net, catalogue_of, chained
 from tests.support.froracle import Alphabet, plain_walk
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.ontology import Ontology, load_ontology
+from crmrag_query.ontology.load import Ontology, load_ontology
 from tests.support.builds import BASE, CRM, Project, build_all, make_project
 from tests.support.froracle import Alphabet
 

@@ -10,7 +10,7 @@ import pytest
 
 from crmrag_assets.indexes.dense import write_dense
 from crmrag_assets.indexes.embed import WINDOW_SCHEMA, Embedded
-from crmrag_query.config.build import Dense
+from crmrag_query.config.loading import Dense
 from crmrag_query.retrieval.dense import DenseIndex
 
 VECTORS = np.array([[1, 0, 0], [0, 1, 0], [0.6, 0.8, 0], [0, 0, 1], [0, 0, -1]], np.float32)

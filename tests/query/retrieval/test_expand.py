@@ -8,8 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crmrag_query.documents.entity_graph import EntityGraph
-from crmrag_query.retrieval import expand
-from crmrag_query.retrieval.expand import BRANCHES, SCORE, STRONGEST, Way, hops_of, reach, scored, ways_from
+from crmrag_query.retrieval import release_channels
+from crmrag_query.retrieval.release_channels import (
+    BRANCHES,
+    SCORE,
+    STRONGEST,
+    Way,
+    hops_of,
+    reach,
+    scored,
+    ways_from,
+)
 
 Weights = dict[tuple[int, int], float]
 
@@ -124,4 +133,4 @@ def test_a_hub_costs_no_more_than_its_strongest_edges() -> None:
 def test_what_was_reached_has_the_published_score_in_the_order_of_its_ways() -> None:
     hits = scored([7, 3, 5])
     assert (hits.ranking, hits.scores.tolist()) == ([7, 3, 5], [0.8] * 3)
-    assert expand.WAYS == {0: 0, 1: 20, 2: 40} and SCORE == 0.8
+    assert release_channels.WAYS == {0: 0, 1: 20, 2: 40} and SCORE == 0.8

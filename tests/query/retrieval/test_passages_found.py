@@ -15,11 +15,10 @@ from crmrag_query.client import Client
 from crmrag_query.compare import compare
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.graph.graph import Graph
+from crmrag_query.retrieval.channels import find_mode
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.modes import find_mode
-from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.release_channels import Calibration, ReleaseChannels
+from crmrag_query.retrieval.release_channels import Calibration, Query, ReleaseChannels
 from crmrag_query.verify.run import verify_folder
 from tests.support.builds import BASE, CRM, Project, build_all, make_project
 

@@ -17,13 +17,11 @@ from crmrag_query.config import load_method
 from crmrag_query.config.loading import RetrievalConfig, ShareByForm
 from crmrag_query.dates import Interval
 from crmrag_query.linking import LinkedEntity, Mention
-from crmrag_query.ontology import Category
+from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval import pipeline
-from crmrag_query.retrieval.expand import Way
 from crmrag_query.retrieval.pipeline import Retrieved, k_of, retrieve
-from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.release_channels import coverage, normalise, select
+from crmrag_query.retrieval.release_channels import Query, Way, coverage, normalise, select
 from crmrag_query.retrieval.scores import Hits, fuse
 from tests.support.modes import STAGES, mode
 

@@ -12,14 +12,13 @@ from crmrag_query.dates import Interval, year_interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention
-from crmrag_query.ontology import Category
+from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval import pipeline
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.pipeline import retrieve
-from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.release_channels import ReleaseChannels
+from crmrag_query.retrieval.release_channels import Query, ReleaseChannels
 from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.retrieval.sparse import SparseIndex
 from tests.support.builds import BASE

@@ -14,8 +14,7 @@ from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.client.local import open_engine
 from crmrag_query.codec import from_plain
 from crmrag_query.stores.opened import VARIABLE, open_store
-from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
-from crmrag_query.stores.store import SearchStore
+from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound, SearchStore
 from crmrag_query.stores.tools import GraphTools, StoreTools, run_tool
 from tests.query.client.conftest import Calling, called, calling
 from tests.query.mcp.conftest import Hosted, hosted

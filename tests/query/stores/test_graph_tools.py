@@ -19,8 +19,8 @@ from crmrag_query.cli.look import graph
 from crmrag_query.codec import to_json
 from crmrag_query.errors import CrmRagError
 from crmrag_query.llm.model import LiteLLM
-from crmrag_query.retrieval.modes import find_mode
-from crmrag_query.stores.store import SearchStore
+from crmrag_query.retrieval.channels import find_mode
+from crmrag_query.stores.records import SearchStore
 from crmrag_query.stores.tools import TOOLS, StoreTools, run_tool, tool_schemas
 from crmrag_query.text import as_data, printable
 from tests.query.client.conftest import Calling

@@ -18,9 +18,8 @@ from crmrag_query.retrieval import database as searching
 from crmrag_query.retrieval.channels import channel_of
 from crmrag_query.retrieval.database import ENTITIES, Among, Database, pool_of
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.query import Query
-from crmrag_query.retrieval.release_channels import ReleaseChannels
-from crmrag_query.stores import opened, walk
+from crmrag_query.retrieval.release_channels import Query, ReleaseChannels
+from crmrag_query.stores import opened, records
 from crmrag_query.stores.opened import open_store
 from crmrag_query.stores.postgres import PostgresStore
 from crmrag_query.stores.release import ReleaseStore
@@ -265,7 +264,7 @@ def test_a_hub_of_ten_thousand_triples_is_told_in_few_rows(
         store = PostgresStore(_With(release.id, database))  # type: ignore[arg-type]
         found = store.neighbourhood("urn:0", 3, 40)
         assert len(found.neighbours) == 40 and not found.whole
-        assert sum(map(len, fetched)) < 2 * (walk.OWN + 3 * 40 * walk.FURTHER)
+        assert sum(map(len, fetched)) < 2 * (records.OWN + 3 * 40 * records.FURTHER)
         hub = store.neighbourhood("urn:5000", 2, 100)
         assert next(one for one in hub.neighbours if one.iri == "urn:0").total == 10_000
         assert {one.iri for one in hub.neighbours} == {

@@ -15,7 +15,7 @@ from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.errors import ReleaseError, UnknownEntity
 from crmrag_query.graph.graph import Graph
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.stores import walk
+from crmrag_query.stores import records
 from crmrag_query.stores.release import ReleaseStore
 from crmrag_query.stores.tools import StoreTools, run_tool
 from tests.support.shared import TROODOS
@@ -88,14 +88,14 @@ def test_a_limit_holds_and_what_it_leaves_out_is_told(store: ReleaseStore) -> No
 def test_a_hub_is_told_with_its_true_number_and_not_followed(
     store: ReleaseStore, stated: Triples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(walk, "HUB", 8)
+    monkeypatch.setattr(records, "HUB", 8)
     naos = "https://example.org/troodos/part/asinou-naos"
     found = store.neighbourhood(naos, 2, 100)
     hub = next(one for one in found.neighbours if one.iri == ASINOU)
     assert hub.total == sum((s == ASINOU) + (o == ASINOU) for s, _, o in stated) > hub.shown
     near = around(stated, naos, 1).keys()
     followed = {
-        one for one in near - {naos} if sum((one == s) + (one == o) for s, _, o in stated) <= walk.HUB
+        one for one in near - {naos} if sum((one == s) + (one == o) for s, _, o in stated) <= records.HUB
     }
     led_to = {end for one in followed for end in around(stated, one, 1)} - near
     assert led_to and {one.iri for one in found.neighbours if one.hops == 2} == led_to

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_query.config.build import Dense
+from crmrag_query.config.loading import Dense
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.verify.check import collected
 from crmrag_query.verify.indexes import covered

@@ -21,9 +21,8 @@ from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import NameIndex
-from crmrag_query.plans.kinds import Kinds
+from crmrag_query.plans.kinds import Kinds, Schema
 from crmrag_query.plans.profile import Profile
-from crmrag_query.reading.schema import Schema
 from crmrag_query.reading.ties import Ties
 from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
 from crmrag_query.retrieval.dense import DenseIndex

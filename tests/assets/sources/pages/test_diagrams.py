@@ -11,8 +11,7 @@ import pytest
 from benchmarks.extraction import DIAGRAM, Drawing, Score, baseline, by_model, table, truth
 from crmrag_assets.sources.pages.extract import Extractor
 from crmrag_assets.sources.pages.render import render
-from crmrag_query.config.loading import load_method
-from crmrag_query.config.parts import ExtractionPart, Profile
+from crmrag_query.config.loading import ExtractionPart, Profile, load_method
 from crmrag_query.config.sources.pages import PagesConfig
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.llm.pool import ModelPool
