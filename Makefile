@@ -27,7 +27,7 @@ $(STAMP): pyproject.toml requirements.lock requirements-cpu.lock requirements-cu
 demo: $(STAMP)
 	@$(BIN)/crmrag demo
 
-# Types are checked while the tests run, in two processes more than the two cores of our CI: tests wait for processes now and then.
+# Types are checked while the tests run, in one process more than the two cores of our CI: tests wait for processes now and then.
 test: $(STAMP)
 	@$(MAKE) --no-print-directory --jobs 2 check pytest SELECTED='-m "not slow"'
 
@@ -37,7 +37,7 @@ test-all: $(STAMP)
 # Tests start hundreds of processes: each would compile what it imports, if no bytecode were kept.
 .PHONY: pytest
 pytest: $(STAMP)
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(SELECTED)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(SELECTED)
 
 check: $(STAMP)
 	@$(BIN)/ruff check .

@@ -491,6 +491,7 @@ FOCUS, SHOWN, EXCLUDED = 20, 100, 100
 # Ceilings of what is read back, whatever the configuration keeps.
 LONGEST_STATE = 4_000_000  # characters of JSON
 LONGEST_PLAN = 200_000  # characters of a turn's plan
+LONGEST_QUESTION = 4000  # of a question without its answer: `question_characters` as shipped
 LONGEST_IRI, LONGEST_TEXT, LONGEST_NAME, MOST_WORDS = 4000, 20_000, 2000, 100
 Iri = Annotated[str, StringConstraints(max_length=LONGEST_IRI)]
 Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT)]
@@ -598,11 +599,13 @@ class ConversationState:
 
 
 def turns_of(questions: Sequence[str]) -> ConversationState:
-    """A state of questions alone, as of a caller who kept nothing else: all one topic."""
+    """A state of questions alone, as of a caller who kept nothing else: all one topic. Of one that is longer than any that is
+    answered, the beginning.
+    """
     return ConversationState(
         tuple(
             Turn(text, text, Form.SPECIFIC, Kind.REFERENCE if i else Kind.STANDALONE, opens=i == 0)
-            for i, text in enumerate(_text(question, LONGEST_TEXT) for question in questions)
+            for i, text in enumerate(_text(question, LONGEST_QUESTION) for question in questions)
         )
     )
 

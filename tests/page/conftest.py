@@ -100,6 +100,7 @@ def service(running: Process) -> str:
 
 @pytest.fixture(scope="package")
 def browser(chromium: str) -> Iterator[Browser]:
+    expect.set_options(timeout=PATIENCE)
     # Of this folder: while a browser is held, an event loop runs, which other tests would find.
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(
@@ -143,7 +144,6 @@ def page(
         contexts[size].grant_permissions(["clipboard-read", "clipboard-write"])
     context, origins = contexts[size], {service}
     context.set_default_timeout(PATIENCE)
-    expect.set_options(timeout=PATIENCE)
     found = context.new_page()
     watch(found, faults)
     found.on("request", lambda request: _asked(request, origins, faults))

@@ -14,16 +14,14 @@ SAINTS = "Which saints are depicted in the church of Panagia Phorbiotissa?"
 CHURCHES = "Which churches are in the Troodos mountains?"
 
 
-def test_the_first_page_says_what_can_be_asked_and_is_accessible(page: Page, axe: Axe) -> None:
+def test_the_first_page_says_what_can_be_asked_and_an_example_is_answered_with_sources(
+    page: Page, axe: Axe
+) -> None:
     page.goto("/?dataset=sample")
     expect(page.get_by_role("heading", level=1)).to_have_text("Painted churches")
     expect(page.get_by_role("link", name="When was Asinou painted?")).to_be_visible()
     expect(page.get_by_role("button", name="Ask", exact=True)).to_be_disabled()
     axe()
-
-
-def test_an_example_question_is_answered_with_sources(page: Page, axe: Axe) -> None:
-    page.goto("/?dataset=sample")
     page.get_by_role("link", name="When was Asinou painted?").click()
     answered(page)
     expect(page.get_by_role("heading", level=1)).to_have_text("When was Asinou painted?")
@@ -50,6 +48,7 @@ def test_a_citation_lights_its_source_and_opens_it(page: Page, asked: Asked, axe
     axe()
 
 
+@pytest.mark.slow
 def test_the_modes_are_asked_for_once_for_all_answers(page: Page, asked: Asked) -> None:
     requests: list[str] = []
     page.on("request", lambda one: requests.append(one.url))
@@ -139,10 +138,18 @@ def test_a_shared_conversation_can_be_read_and_gone_on_from_but_not_added_to(
     expect(page.locator(".turn")).to_have_count(1)
 
 
-def test_an_answer_has_an_address_and_can_be_replayed(page: Page, asked: Asked, axe: Axe) -> None:
+def test_an_answer_has_an_address_is_cited_with_its_holder_release_and_day_and_can_be_replayed(
+    page: Page, asked: Asked, axe: Axe
+) -> None:
     asked(CHURCHES)
     page.get_by_role("button", name="Copy the link").click()
     link = page.evaluate("navigator.clipboard.readText()")
+    page.get_by_role("button", name="Cite this").click()
+    told = page.evaluate("navigator.clipboard.readText()")
+    what = rf"Us\. “{re.escape(CHURCHES)}” Data set sample, release [0-9a-f]{{16}}\."
+    assert re.fullmatch(rf"{what} Answered by CRM-RAG\. Accessed \w+ \d+, \d{{4}}\. http\S+/a/\S+\.", told), (
+        told
+    )
     text = page.locator(".prose").inner_text()
     page.goto(link)
     expect(page.locator(".prose")).to_have_text(text)
@@ -301,12 +308,14 @@ def test_a_label_stands_above_an_answer_about_one_thing_and_above_no_other(page:
     expect(label).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_the_page_of_a_thing_has_the_lines_of_its_label(page: Page) -> None:
     page.goto("/e?dataset=sample&iri=https://example.org/troodos/church/arakos")
     facts = page.get_by_role("complementary", name="In short")
     expect(facts.locator(".fact").filter(has_text=re.compile("^made of"))).to_contain_text("stone")
 
 
+@pytest.mark.slow
 def test_how_it_was_searched_is_told_in_words_where_it_was_chosen(page: Page) -> None:
     page.goto("/?dataset=sample&q=Who+painted+Asinou%3F")
     answered(page)
@@ -318,6 +327,7 @@ def test_how_it_was_searched_is_told_in_words_where_it_was_chosen(page: Page) ->
     expect(page.locator(".facts").last).to_contain_text("Search: By words")
 
 
+@pytest.mark.slow
 def test_kinds_of_sources_are_told_in_the_language_of_the_page(page: Page) -> None:
     page.add_init_script("localStorage.setItem('crmrag.language', '\"de\"')")
     page.goto("/?dataset=sample&q=Wann+wurde+Panagia+tou+Arakos+gebaut%3F")
@@ -326,6 +336,7 @@ def test_kinds_of_sources_are_told_in_the_language_of_the_page(page: Page) -> No
     expect(page.locator(".source-kind").first).not_to_contain_text("Thing")
 
 
+@pytest.mark.slow
 def test_a_long_question_is_a_text_and_no_headline(page: Page, asked: Asked) -> None:
     def size() -> float:
         read = "one => parseFloat(getComputedStyle(one).fontSize)"
@@ -339,6 +350,7 @@ def test_a_long_question_is_a_text_and_no_headline(page: Page, asked: Asked) -> 
     assert size() < headline / 1.5
 
 
+@pytest.mark.slow
 def test_back_leads_from_an_answer_to_the_page_where_it_was_asked(page: Page, asked: Asked) -> None:
     asked(CHURCHES)
     expect(page).to_have_url(re.compile("/c/"))
@@ -347,16 +359,7 @@ def test_back_leads_from_an_answer_to_the_page_where_it_was_asked(page: Page, as
     expect(page.get_by_role("combobox", name="Your question")).to_be_visible()
 
 
-def test_an_answer_is_cited_with_its_holder_release_day_and_address(page: Page, asked: Asked) -> None:
-    asked(CHURCHES)
-    page.get_by_role("button", name="Cite this").click()
-    told = page.evaluate("navigator.clipboard.readText()")
-    what = rf"Us\. “{re.escape(CHURCHES)}” Data set sample, release [0-9a-f]{{16}}\."
-    assert re.fullmatch(rf"{what} Answered by CRM-RAG\. Accessed \w+ \d+, \d{{4}}\. http\S+/a/\S+\.", told), (
-        told
-    )
-
-
+@pytest.mark.slow
 def test_names_with_the_whole_word_come_first_and_paragraphs_are_not_proposed(page: Page) -> None:
     labels = ("Churchyard", "A church and what was written of it, " * 4, "Church of the Cross")
     kept = {"category": "Thing", "classes": [], "how": "label", "score": 1}

@@ -153,6 +153,7 @@ def test_a_hostile_report_is_text(page: Page) -> None:
     assert page.evaluate("window.harmed") is None
 
 
+@pytest.mark.slow
 def test_a_hostile_title_is_text(page: Page, axe: Axe) -> None:
     page.goto("/d/unkind")
     expect(page.get_by_role("heading", level=1)).to_have_text("<b>Hostile</b>")
@@ -213,6 +214,7 @@ def test_a_map_of_themes_leads_to_each_and_from_its_members_back(page: Page, axe
     expect(back.get_by_role("link").last).to_have_text(outermost.split("\n")[0])
 
 
+@pytest.mark.slow
 def test_an_answer_by_themes_shows_them_as_sources_that_lead_to_their_pages(page: Page) -> None:
     page.goto("/?dataset=sample&q=What+are+the+main+topics+of+the+collection%3F")
     first = page.locator(".source").first

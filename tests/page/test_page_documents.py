@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.page.conftest import PATIENCE
+from tests.page.conftest import PATIENCE, answered
 from tests.support.regulation import build_regulation
 from tests.support.service import process
 from tests.support.shared import made_once
@@ -31,6 +31,7 @@ def test_an_answer_shows_its_page_and_what_a_machine_read_can_be_left_out(
         page.get_by_role("combobox", name="Your question").fill("What does 12/1987 amend?")
         page.get_by_role("button", name="Ask", exact=True).click()
         card = page.locator(".source", has_text="12/1987").first
+        answered(page)
         expect(card).to_contain_text("read by a machine", timeout=PATIENCE)
         card.get_by_role("button", name="regulation, p. 1").click()
         image = card.get_by_role("img", name="Image of regulation, p. 1")

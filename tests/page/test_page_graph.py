@@ -148,6 +148,7 @@ def test_the_graph_fits_a_phone(graph: Locator, page: Page, axe: Axe) -> None:
     axe()
 
 
+@pytest.mark.slow
 def test_hostile_labels_are_text(page: Page, axe: Axe) -> None:
     page.goto(f"/e?iri={quote(museum.BASE + 'pottery', safe='')}&dataset=unkind")
     graph = page.get_by_role("group", name=re.compile("^Graph of"))

@@ -245,6 +245,7 @@ def ask(page: Page, question: str, mode: str = "", dataset: str = "sample") -> N
     answered(page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tag", TAGS)
 def test_neither_have_themes_paths_and_notes_of_what_failed(
     page: Page, data: Path, service: str, interface: dict[str, set[str]], tag: str
@@ -291,6 +292,7 @@ def regulation(tmp_path_factory: pytest.TempPathFactory, forked: Path) -> Iterat
         yield running.address, folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tag", TAGS)
 def test_neither_have_documents_of_pages_candidates_and_what_is_sent(
     browser: Browser, regulation: tuple[str, Path], page: Page, interface: dict[str, set[str]], tag: str

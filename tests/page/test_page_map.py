@@ -29,12 +29,17 @@ def counted(chart: Locator) -> int:
     return sum(int(found[1]) if found else 1 for found in numbers)
 
 
-def test_every_member_with_a_place_is_on_the_map(chart: Locator, page: Page, axe: Axe) -> None:
+def test_every_member_with_a_place_is_on_the_map_and_a_hostile_label_is_text(
+    chart: Locator, page: Page, axe: Axe
+) -> None:
     assert counted(chart) == atlas.PLACED
     missing = atlas.VASES - atlas.PLACED
     expect(page.locator(".set-map figcaption")).to_contain_text(f"{missing} have no coordinates")
     expect(page.locator(".map-list-title")).to_have_text(f"{atlas.PLACED} on the map")
     axe()
+    page.get_by_role("button", name=re.compile("^Show \\d+ more")).click()
+    expect(page.get_by_role("link", name=atlas.SCRIPT)).to_be_visible()
+    assert page.evaluate("window.harmed") is None
 
 
 @pytest.mark.slow
@@ -128,12 +133,7 @@ def test_the_map_fits_a_phone(chart: Locator, page: Page, axe: Axe) -> None:
     axe()
 
 
-def test_a_hostile_label_is_text(chart: Locator, page: Page) -> None:
-    page.get_by_role("button", name=re.compile("^Show \\d+ more")).click()
-    expect(page.get_by_role("link", name=atlas.SCRIPT)).to_be_visible()
-    assert page.evaluate("window.harmed") is None
-
-
+@pytest.mark.slow
 def test_a_set_without_places_says_so(page: Page) -> None:
     open_set(page, "unkind", {"target": {"classes": ["E21"]}}, "map")
     expect(page.get_by_text("None of the members has a place")).to_be_visible()

@@ -27,19 +27,24 @@ def churches(page: Page, asked: Asked) -> Page:
     return page
 
 
-def test_the_answer_shows_its_set_in_short(page: Page, asked: Asked, axe: Axe) -> None:
+def test_the_answer_shows_its_set_in_short_and_leads_to_all_of_it_with_plan_facets_and_reasons(
+    page: Page, asked: Asked, axe: Axe
+) -> None:
     asked(CHURCHES)
     short = page.locator(".set-summary")
     expect(short.locator(".figure")).to_have_text("23")
     assert short.locator(".chip").count() == 2
     assert short.locator(".first li").count() == 5
     axe()
-
-
-def test_the_whole_set_shows_with_its_plan_and_facets(churches: Page, axe: Axe) -> None:
-    expect(churches.get_by_role("heading", level=1)).to_contain_text("Troodos Mountains")
-    assert churches.locator(".members tbody tr").count() == 23
-    expect(churches.get_by_role("complementary", name="Narrow down")).to_contain_text("16th century")
+    page.locator(".set-open a").click()
+    expect(page.locator(".set-head .figure")).to_have_text("23")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Troodos Mountains")
+    assert page.locator(".members tbody tr").count() == 23
+    expect(page.get_by_role("complementary", name="Narrow down")).to_contain_text("16th century")
+    page.locator(".members .why button").first.click()
+    reasons = page.locator(".reasons")
+    expect(reasons).to_contain_text("Troodos Mountains")
+    expect(reasons).to_contain_text("has current location")
     axe()
 
 
@@ -118,14 +123,6 @@ def test_a_query_is_fetched_when_it_is_looked_at(churches: Page) -> None:
     churches.get_by_text("The query (SPARQL)").click()
     expect(churches.locator(".code-box")).to_contain_text("SELECT")
     assert [one.get("sparql", True) for one in bodies] == [False, True]
-
-
-def test_why_a_member_is_in_is_shown_by_its_path(churches: Page, axe: Axe) -> None:
-    churches.locator(".members .why button").first.click()
-    reasons = churches.locator(".reasons")
-    expect(reasons).to_contain_text("Troodos Mountains")
-    expect(reasons).to_contain_text("has current location")
-    axe()
 
 
 @pytest.mark.slow

@@ -25,12 +25,16 @@ def told(line: Locator) -> Locator:
     return line.locator(".timeline-told")
 
 
-def test_every_dated_member_is_counted(line: Locator, axe: Axe) -> None:
+def test_every_dated_member_is_counted_and_a_hostile_label_is_text(
+    line: Locator, page: Page, axe: Axe
+) -> None:
     expect(told(line)).to_contain_text(f"{atlas.DATED} dated")
     expect(line.locator("figcaption")).to_contain_text(f"{atlas.VASES - atlas.DATED} have no date")
     expect(line.locator(".time-bars li")).to_have_count(30)
     line.get_by_role("button", name=re.compile("^Show \\d+ more")).click()
     expect(line.locator(".time-bars li")).to_have_count(atlas.DATED)
+    expect(line.get_by_role("link", name=atlas.SCRIPT)).to_be_visible()
+    assert page.evaluate("window.harmed") is None
     axe()
 
 
@@ -104,11 +108,7 @@ def test_the_timeline_fits_a_phone(line: Locator, page: Page, axe: Axe) -> None:
     axe()
 
 
-def test_a_hostile_label_is_text(line: Locator, page: Page) -> None:
-    expect(line.get_by_role("link", name=atlas.SCRIPT)).to_be_visible()
-    assert page.evaluate("window.harmed") is None
-
-
+@pytest.mark.slow
 def test_a_set_without_dates_says_so(page: Page) -> None:
     open_set(page, "unkind", {"target": {"classes": ["E21"]}}, "time")
     expect(page.get_by_text("None of the members has a date")).to_be_visible()

@@ -10,13 +10,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from crmrag_query.client.local import open_engine
-from tests.page.conftest import PATIENCE, watch
+from tests.page.conftest import PATIENCE, answered, watch
 from tests.support.builds import Project, build_all
 from tests.support.pdf import pdf
 from tests.support.service import application, served
 from tests.support.shared import own_inbox
 
-TEXT = "The heron of Kestrel Rock nests in the lantern of the tower every spring."
+TEXT = "The heron of Kestrel Rock nests in the lantern {} of the tower every spring."
 DROP = """(box, [name, content]) => {
   const bytes = Uint8Array.from(atob(content), (one) => one.charCodeAt(0)), transfer = new DataTransfer();
   transfer.items.add(new File([bytes], name));
@@ -40,7 +40,6 @@ def page(project: Project, browser: Browser, faults: list[str]) -> Iterator[Page
     with served(app) as address:
         found = browser.new_page(base_url=address, reduced_motion="reduce", locale="en-GB")
         found.set_default_timeout(PATIENCE)
-        expect.set_options(timeout=PATIENCE)
         watch(found, faults)
         found.goto("/d/churches")
         use_key(found, "reader")
@@ -58,22 +57,6 @@ def drop(page: Page, name: str, content: bytes) -> None:
     page.locator(".upload").evaluate(DROP, [name, b64encode(content).decode()])
 
 
-def test_a_file_is_dropped_watched_and_asked(project: Project, page: Page) -> None:
-    drop(page, "The bulletin of spring.pdf", pdf(TEXT))
-    use_key(page, "sender")  # the one that may ask may not send; the file is not lost by that
-    sent = page.locator(".uploads li")
-    expect(sent).to_have_text("The bulletin of spring.pdf waiting for the next build")
-    build_all(project.context())
-    expect(sent).to_have_text("The bulletin of spring.pdf can be asked")
-    page.goto("/?dataset=churches")
-    page.get_by_role("combobox", name="Your question").fill("Where does the heron nest?")
-    page.get_by_role("button", name="Ask", exact=True).click()
-    card = page.locator(".source", has_text="The bulletin of spring, p. 1").first
-    expect(card).to_contain_text("lantern")
-    card.get_by_role("button", name="The bulletin of spring, p. 1").click()
-    expect(card.get_by_role("img", name="Image of The bulletin of spring, p. 1")).to_be_visible()
-
-
 def test_what_is_refused_says_why_and_nothing_is_listed(page: Page) -> None:
     page.get_by_label("Drop PDF").set_input_files({
         "name": "program.pdf", "mimeType": "application/pdf", "buffer": b"MZ\x90\0" + bytes(100),
@@ -85,22 +68,23 @@ def test_what_is_refused_says_why_and_nothing_is_listed(page: Page) -> None:
     expect(page.locator(".uploads li")).to_have_count(0)
 
 
-def test_names_and_texts_of_documents_are_shown_and_run_nothing(project: Project, page: Page) -> None:
+def test_a_file_is_dropped_watched_and_asked_and_its_name_and_text_run_nothing(
+    project: Project, page: Page
+) -> None:
     title = "<img src=x onerror=\"window.harmed='name'\"> {{7*7}}"
-    text = (
-        "The heron of Kestrel Rock nests in the lantern <script>window.harmed='text'</script> every spring."
-    )
-    drop(page, f"{title}.pdf", pdf(text))
-    use_key(page, "sender")
-    expect(page.locator(".uploads li")).to_contain_text(title)
+    drop(page, f"{title}.pdf", pdf(TEXT.format("<script>window.harmed='text'</script>")))
+    use_key(page, "sender")  # the one that may ask may not send; the file is not lost by that
+    sent = page.locator(".uploads li")
+    expect(sent).to_have_text(f"{title}.pdf waiting for the next build")
     build_all(project.context())
-    expect(page.locator(".uploads li")).to_contain_text("can be asked")
+    expect(sent).to_have_text(f"{title}.pdf can be asked")
     page.goto("/?dataset=churches")
     page.get_by_role("combobox", name="How to search").select_option(label="By words")
     page.get_by_role("combobox", name="Your question").fill("Where does the heron nest?")
     page.get_by_role("button", name="Ask", exact=True).click()
+    answered(page)
     card = page.locator(".source", has_text=f"{title}, p. 1").first
-    expect(card).to_contain_text("<script>window.harmed='text'</script>")
+    expect(card).to_contain_text("in the lantern <script>window.harmed='text'</script> of the tower")
     card.get_by_role("button", name=f"{title}, p. 1").click()
     expect(card.get_by_role("img", name=f"Image of {title}, p. 1")).to_be_visible()
     assert page.evaluate("window.harmed") is None

@@ -18,11 +18,12 @@ from click.testing import CliRunner
 from crmrag_query import Client, Done
 from crmrag_query.answers.records import Used
 from crmrag_query.cli.ask import ask as ask_command
-from crmrag_query.client.local import open_engine
+from crmrag_query.client.local import Engine
+from crmrag_query.llm.model import LiteLLM
 from tests.query.mcp.conftest import hosted
 from tests.support.model_server import PROMPT_TOKENS, REPLY_TOKENS
 from tests.support.plan_server import MODEL, Planner, plan_server
-from tests.support.service import application, openai_client, served
+from tests.support.service import application, beside, openai_client, served
 
 pytestmark = pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")
 
@@ -40,25 +41,24 @@ def streamed(client: Client) -> Asked:
 
 
 @contextmanager
-def service(data: Path, server: Planner) -> Iterator[str]:
-    engine = open_engine(str(data), model=MODEL, api_base=server.address)
-    with served(application(engine)) as address:
+def service(engine: Engine, server: Planner) -> Iterator[str]:
+    with served(application(beside(engine, LiteLLM(MODEL, server.address)))) as address:
         yield address
 
 
-def by_client(data: Path, server: Planner) -> Asked:
+def by_client(data: Path, engine: Engine, server: Planner) -> Asked:
     with Client(data, model=MODEL, api_base=server.address) as client:
         return streamed(client)
 
 
-def over_http(data: Path, server: Planner) -> Asked:
-    with service(data, server) as address, Client(address) as client:
+def over_http(data: Path, engine: Engine, server: Planner) -> Asked:
+    with service(engine, server) as address, Client(address) as client:
         return streamed(client)
 
 
-def by_openai(data: Path, server: Planner) -> Asked:
+def by_openai(data: Path, engine: Engine, server: Planner) -> Asked:
     with (
-        service(data, server) as address,
+        service(engine, server) as address,
         openai_client(address) as chat,
     ):
         messages: list[Any] = [{"role": "user", "content": QUESTION}]
@@ -67,12 +67,12 @@ def by_openai(data: Path, server: Planner) -> Asked:
     return str(reply.choices[0].message.content), reply.usage.total_tokens
 
 
-def by_mcp(data: Path, server: Planner) -> Asked:
-    with service(data, server) as address, hosted(f"{address}/mcp") as host:
+def by_mcp(data: Path, engine: Engine, server: Planner) -> Asked:
+    with service(engine, server) as address, hosted(f"{address}/mcp") as host:
         return str(host.found("ask", question=QUESTION)["text"]), 0
 
 
-def by_command(data: Path, server: Planner) -> Asked:
+def by_command(data: Path, engine: Engine, server: Planner) -> Asked:
     options = ["--data", str(data), "--model", MODEL, "--api-base", server.address, "--json"]
     told = CliRunner().invoke(ask_command, ["sample", QUESTION, *options])
     assert told.exit_code == 0, told.output
@@ -82,11 +82,11 @@ def by_command(data: Path, server: Planner) -> Asked:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("ask", [by_client, over_http, by_openai, by_mcp, by_command])
 def test_every_caller_gets_structured_output_and_what_it_took(
-    data: Path, ask: Callable[[Path, Planner], Asked], monkeypatch: pytest.MonkeyPatch
+    data: Path, engine: Engine, ask: Callable[[Path, Engine, Planner], Asked], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with plan_server({}) as server:
-        text, tokens = ask(data, server)
+        text, tokens = ask(data, engine, server)
     kinds = [request.get("response_format", {}).get("type") for request in server.requests]
     assert kinds == ["json_schema", "json_schema", None]
     schemas = [request["response_format"]["json_schema"] for request in server.requests[:2]]

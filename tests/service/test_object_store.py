@@ -59,7 +59,7 @@ def pushed(data: Path, release: str, address: str) -> None:
     push(dataset_folder(data, "churches") / release, open_objects(address))
 
 
-def test_a_client_answers_as_from_the_folder_and_follows_what_becomes_current(
+def test_a_client_and_commands_answer_as_from_the_folder_and_follow_what_becomes_current(
     built: tuple[Path, str, str], bucket: tuple[str, Proxy], caplog: pytest.LogCaptureFixture
 ) -> None:
     (data, first, second), (address, proxy) = built, bucket
@@ -70,6 +70,19 @@ def test_a_client_answers_as_from_the_folder_and_follows_what_becomes_current(
         until(lambda: client.datasets().datasets[0].release == second)
         asked, expected = client.ask(QUESTION), local.ask(QUESTION)
         assert (asked.text, asked.sources, asked.release) == (expected.text, expected.sources, second)
+        runner = CliRunner()
+        here, there = (
+            runner.invoke(group, ["ask", "churches", QUESTION, "--data", where], catch_exceptions=False)
+            for where in (str(data), address)
+        )
+        assert here.exit_code == there.exit_code == 0 and here.output == there.output
+        verified = runner.invoke(group, ["verify", "churches", "--data", address], catch_exceptions=False)
+        assert (
+            verified.exit_code == 0
+            and f"Release {second} of data set 'churches' is what was built" in verified.output
+        )
+        refused_ = runner.invoke(group, ["build", "churches", "--data", address])
+        assert refused_.exit_code and "publish_to" in str(refused_.exception or refused_.output)
         # the store goes: what is here is answered from, and that is told
         proxy.fails(refused)
         with caplog.at_level(logging.WARNING):
@@ -83,6 +96,7 @@ def test_a_client_answers_as_from_the_folder_and_follows_what_becomes_current(
         until(lambda: client.datasets().datasets[0].release == first)
 
 
+@pytest.mark.slow
 def test_a_release_that_comes_damaged_is_not_answered_from(
     built: tuple[Path, str, str], bucket: tuple[str, Proxy], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -110,24 +124,6 @@ def test_without_the_store_and_without_a_copy_that_is_told(bucket: tuple[str, Pr
     proxy.fails(refused)
     with pytest.raises(StoreUnreachable, match=r"does not answer, listing releases .*Try again later"):
         Client(address)
-
-
-def test_commands_read_from_an_address(built: tuple[Path, str, str], bucket: tuple[str, Proxy]) -> None:
-    (data, _, second), (address, _) = built, bucket
-    pushed(data, second, address)
-    runner = CliRunner()
-    here, there = (
-        runner.invoke(group, ["ask", "churches", QUESTION, "--data", where], catch_exceptions=False)
-        for where in (str(data), address)
-    )
-    assert here.exit_code == there.exit_code == 0 and here.output == there.output
-    verified = runner.invoke(group, ["verify", "churches", "--data", address], catch_exceptions=False)
-    assert (
-        verified.exit_code == 0
-        and f"Release {second} of data set 'churches' is what was built" in verified.output
-    )
-    refused_ = runner.invoke(group, ["build", "churches", "--data", address])
-    assert refused_.exit_code and "publish_to" in str(refused_.exception or refused_.output)
 
 
 @pytest.mark.slow

@@ -85,7 +85,7 @@ def read_everything(http: httpx.Client) -> None:
         assert response.status_code == 200
 
 
-@pytest.mark.parametrize("accept", [wire.JSON, wire.EVENTS])
+@pytest.mark.parametrize("accept", [wire.JSON, pytest.param(wire.EVENTS, marks=pytest.mark.slow)])
 def test_others_are_not_held_up_while_all_places_hang_and_one_more_is_told(
     engine: Engine, accept: str
 ) -> None:

@@ -206,7 +206,7 @@ def test_sparql_asks_nobody_else(museum: httpx.Client, trap: tuple[str, list[str
 
 
 BOMBS = [
-    "SELECT * WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }",
+    pytest.param("SELECT * WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }", marks=pytest.mark.slow),
     "SELECT (COUNT(*) AS ?n) WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?n2 ?o . ?p ?q ?r }",
     "SELECT ?x WHERE { ?s ?p ?o BIND(REPLACE(STR(?s), '(a*)*b', 'x') AS ?x) }",
     "ASK {" + "{" * 20_000 + "}" * 20_000 + "}",

@@ -100,6 +100,7 @@ def build_all(context: BuildContext) -> list[Outcome]:
                 chunks = [*chunks_of(context, artifact)]
                 context.store.keep_only(artifact, filter(None, chunks))
             turn = replace(context)
+            turn.__dict__["configs"] = context.configs  # worked out once for all steps
             for chunk in chunks:
                 outcomes.append(run_step(step, turn, chunk))
     return outcomes

@@ -44,7 +44,9 @@ def root(exported: Exported) -> Path:
     return exported.folder.parent
 
 
-@pytest.mark.parametrize(("precision", "least"), [("float32", 1 - 1e-5), ("int8", 0.99)])
+@pytest.mark.parametrize(
+    ("precision", "least"), [pytest.param("float32", 1 - 1e-5, marks=pytest.mark.slow), ("int8", 0.99)]
+)
 def test_vectors_are_those_of_the_model_as_far_as_their_precision_goes(
     minilm: SentenceTransformerEncoder, root: Path, precision: str, least: float
 ) -> None:
@@ -56,7 +58,7 @@ def test_vectors_are_those_of_the_model_as_far_as_their_precision_goes(
     assert (np.min(np.sum(found * theirs, axis=1)) < 1 - 1e-5) == (precision == "int8")
 
 
-@pytest.mark.parametrize("precision", ["float32", "int8"])
+@pytest.mark.parametrize("precision", ["float32", pytest.param("int8", marks=pytest.mark.slow)])
 def test_the_bits_of_a_vector_depend_on_its_text_alone(
     minilm: SentenceTransformerEncoder, root: Path, precision: str
 ) -> None:

@@ -22,7 +22,6 @@ from crmrag_query.questions.followup import ConversationState, Focus, Kind, Turn
 from crmrag_query.questions.form import Form
 from tests.support.forked import command as forking
 from tests.support.small_world import Talk, iri
-from tests.support.standins import MAIN
 
 SETTINGS = settings(max_examples=75, suppress_health_check=[HealthCheck.function_scoped_fixture])
 REFUSED = {
@@ -240,10 +239,14 @@ def test_the_command_refuses_in_a_line_or_two(small: Release, forked: Path, ques
     assert "Traceback" not in told and len(told.splitlines()) <= 3
 
 
-def test_bytes_that_are_no_text_do_not_end_a_chat(small: Release) -> None:
+def test_bytes_that_are_no_text_do_not_end_a_chat(small: Release, forked: Path) -> None:
     """Nor does the end of the input, within a line."""
     typed = b"Where is Saint Anna?\n" + b"\xff\xfe\x80\n\x00\x1b\n" + ("⛪" * 9).encode() + b"\n"
-    done = run(MAIN, ["chat", str(small.folder)], typed + b"a" * 100_000 + b"\nWhere is Saint\xff Dunstan?")
+    done = run(
+        forking(forked, "service", "chat"),
+        [str(small.folder)],
+        typed + b"a" * 100_000 + b"\nWhere is Saint\xff Dunstan?",
+    )
     shown = done.stdout.decode()
     assert (
         done.returncode == 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from pyoxigraph import Literal, NamedNode, RdfFormat, Store
 
@@ -89,15 +87,24 @@ def test_the_triples_of_a_relationship_touch_what_the_line_names(
         assert {sample[Graph].iri(node) for node in line.shown} <= ends
 
 
-def test_a_header_leads_to_the_types_that_it_holds(tmp_path: Path) -> None:
-    release = built(
-        tmp_path,
-        ':a a crm:E22_Human-Made_Object ; rdfs:label "Bell" ; crm:P2_has_type :t . :t a crm:E55_Type ; rdfs:label "bell" .',
-    )
-    header = assemble(release, analysis_of(release), candidates_of(release, "a")).sources[0].lines[0]
-    said = {
-        (triple.p.rpartition("/")[2], triple.o_label) for triple in SourceList(release, "en").trace(header)
-    }
+BELL = """
+:a a crm:E22_Human-Made_Object ; rdfs:label "Bell"@en ; crm:P2_has_type :t ; crm:P1_is_identified_by :n .
+:t a crm:E55_Type ; rdfs:label "bell" .
+:n a crm:E41_Appellation ; crm:P190_has_symbolic_content "Καμπάνα"@el .
+:c a crm:E12_Production ; rdfs:label "Casting" ; crm:P4_has_time-span :s .
+:s a crm:E52_Time-Span ; crm:P82a_begin_of_the_begin "1885-01-01"^^xsd:date ;
+    crm:P82b_end_of_the_end "1887-12-31"^^xsd:date .
+"""
+
+
+@pytest.fixture(scope="module")
+def bell(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    return built(tmp_path_factory.mktemp("bell"), BELL)
+
+
+def test_a_header_leads_to_the_types_that_it_holds(bell: Release) -> None:
+    header = assemble(bell, analysis_of(bell), candidates_of(bell, "a")).sources[0].lines[0]
+    said = {(triple.p.rpartition("/")[2], triple.o_label) for triple in SourceList(bell, "en").trace(header)}
     assert said >= {
         ("22-rdf-syntax-ns#type", "Human-Made Object"),
         ("P2_has_type", "bell"),
@@ -105,25 +112,14 @@ def test_a_header_leads_to_the_types_that_it_holds(tmp_path: Path) -> None:
     }
 
 
-def test_a_date_leads_to_the_literals_of_its_time_span(tmp_path: Path) -> None:
-    source = """
-    :c a crm:E12_Production ; rdfs:label "Casting" ; crm:P4_has_time-span :s .
-    :s a crm:E52_Time-Span ; crm:P82a_begin_of_the_begin "1885-01-01"^^xsd:date ;
-        crm:P82b_end_of_the_end "1887-12-31"^^xsd:date .
-    """
-    release = built(tmp_path, source)
-    context = assemble(release, analysis_of(release), candidates_of(release, "c"))
+def test_a_date_leads_to_the_literals_of_its_time_span(bell: Release) -> None:
+    context = assemble(bell, analysis_of(bell), candidates_of(bell, "c"))
     dated = next(line for line in context.lines() if line.text == "Date: 1885–1887")
-    said = {triple.o for triple in SourceList(release, "en").trace(dated)}
+    said = {triple.o for triple in SourceList(bell, "en").trace(dated)}
     assert said == {"http://example.org/s", "1885-01-01", "1887-12-31"}
 
 
-def test_a_name_in_another_language_leads_to_the_literal(tmp_path: Path) -> None:
-    source = """
-    :a a crm:E22_Human-Made_Object ; rdfs:label "Bell"@en ; crm:P1_is_identified_by :n .
-    :n a crm:E41_Appellation ; crm:P190_has_symbolic_content "Καμπάνα"@el .
-    """
-    release = built(tmp_path, source)
-    context = assemble(release, analysis_of(release), candidates_of(release, "a"))
+def test_a_name_in_another_language_leads_to_the_literal(bell: Release) -> None:
+    context = assemble(bell, analysis_of(bell), candidates_of(bell, "a"))
     named = next(line for line in context.lines() if "Καμπάνα" in line.text)
-    assert "Καμπάνα" in {triple.o for triple in SourceList(release, "en").trace(named)}
+    assert "Καμπάνα" in {triple.o for triple in SourceList(bell, "en").trace(named)}

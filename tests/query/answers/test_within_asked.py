@@ -58,8 +58,11 @@ def asked(
     return answer_of(stream(release, question, Ask(model, mode=find_mode(release, mode), within=within)))
 
 
-@pytest.mark.parametrize("mode", WITHOUT_MODEL)
-@pytest.mark.parametrize("given", PARTS)
+@pytest.mark.parametrize(
+    ("given", "mode"),
+    [pytest.param(part, mode, marks=[pytest.mark.slow] * (at != number % len(PARTS)))
+     for at, part in enumerate(PARTS) for number, mode in enumerate(WITHOUT_MODEL)],
+)  # fmt: skip
 def test_every_source_is_of_the_part_or_told_in_its_documents(
     sample: Release, mode: str, given: dict[str, list[str]]
 ) -> None:

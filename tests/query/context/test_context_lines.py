@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from crmrag_query.artifacts.release import Release
@@ -13,13 +11,25 @@ from crmrag_query.graph.graph import Graph
 from tests.query.context.conftest import BASE, built, fixed, node_of
 
 NOTE = "The narthex was added by a later donor. " * 12
-SOURCE = f"""
+NOTES = ", ".join(f'"Note {n} {"word " * 60}"' for n in range(5))
+SOURCE = (
+    f"""
+:noted a crm:E22_Human-Made_Object ; rdfs:label "Noted" ; crm:P3_has_note {NOTES} .
+:whole a crm:E22_Human-Made_Object ; rdfs:label "Whole" .
+:unseen a crm:E22_Human-Made_Object ; rdfs:label "\\u200b\\u202e" .
 :asinou a crm:E22_Human-Made_Object ; rdfs:label "Asinou" ; crm:P2_has_type :church ; crm:P3_has_note "{NOTE}" .
 :asinou crm:P168_place_is_defined_by "POLYGON (({"32.97345 35.04630, " * 60}))" .
 :church a crm:E55_Type ; rdfs:label "church" .
-""" + "\n".join(
-    f':mural{n:02d} a crm:E22_Human-Made_Object ; rdfs:label "Mural {chr(65 + n)}" ; crm:P46i_forms_part_of :asinou .'
-    for n in range(16)
+"""
+    + "\n".join(
+        f':mural{n:02d} a crm:E22_Human-Made_Object ; rdfs:label "Mural {chr(65 + n)}" ; crm:P46i_forms_part_of :asinou .'
+        for n in range(16)
+    )
+    + "\n"
+    + "\n".join(
+        f':m{n:02d} a crm:E22_Human-Made_Object ; rdfs:label "M{n % 12}" ; crm:P46i_forms_part_of :whole .'
+        for n in range(24)
+    )
 )
 
 
@@ -102,11 +112,8 @@ def test_coordinates_are_no_prose_and_stay_short(release: Release) -> None:
         assert len(text) <= NAME_CHARACTERS and text.endswith("…")
 
 
-def test_several_values_are_cut_with_their_true_number(tmp_path: Path) -> None:
-    notes = ", ".join(f'"Note {n} {"word " * 60}"' for n in range(5))
-    source = f':a a crm:E22_Human-Made_Object ; rdfs:label "A" ; crm:P3_has_note {notes} .'
-    release = built(tmp_path, source)
-    document = release[Documents].document_of(node_of(release, "a"))
+def test_several_values_are_cut_with_their_true_number(release: Release) -> None:
+    document = release[Documents].document_of(node_of(release, "noted"))
     assert document is not None
     note = next(e for e in read_document(release, 1, document).entries if e.line.kind == Line.LITERAL)
     with fixed(LONG_LINE_CHARACTERS=700):
@@ -115,19 +122,13 @@ def test_several_values_are_cut_with_their_true_number(tmp_path: Path) -> None:
     assert text.count("Note ") + int(text.rsplit(" and ", 1)[1].split()[0]) == 5
 
 
-def test_equal_names_are_counted(tmp_path: Path) -> None:
-    rows = [':a a crm:E22_Human-Made_Object ; rdfs:label "A" .'] + [
-        f':m{n:02d} a crm:E22_Human-Made_Object ; rdfs:label "M{n % 12}" ; crm:P46i_forms_part_of :a .'
-        for n in range(24)
-    ]
-    release = built(tmp_path, "\n".join(rows))
-    document = release[Documents].document_of(node_of(release, "a"))
+def test_equal_names_are_counted(release: Release) -> None:
+    document = release[Documents].document_of(node_of(release, "whole"))
     assert document is not None
     line = next(e for e in read_document(release, 1, document).entries if len(e.line.targets) == 24)
     long = writer(release).long(line)
     assert long.text.count("×2") == 12 and " more" not in long.text and len(long.shown) == 24
 
 
-def test_a_name_that_cannot_be_seen_is_its_iri(tmp_path: Path) -> None:
-    release = built(tmp_path, ':a a crm:E22_Human-Made_Object ; rdfs:label "\\u200b\\u202e" .')
-    assert Names(release).of(node_of(release, "a")) == f"{BASE}a"
+def test_a_name_that_cannot_be_seen_is_its_iri(release: Release) -> None:
+    assert Names(release).of(node_of(release, "unseen")) == f"{BASE}unseen"

@@ -33,6 +33,17 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
     return built(tmp_path_factory.mktemp("triples"), SOURCE)
 
 
+@pytest.fixture(scope="module")
+def richer(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    """Cast within a month; what produced the bell is stated both ways; and it shows features of three namesakes."""
+    month = SOURCE.replace("1885-01-01", "1885-05-01").replace("1887-12-31", "1885-05-31")
+    more = ":bell crm:P108i_was_produced_by :casting ." + "".join(
+        f':n{n} a crm:E22_Human-Made_Object ; rdfs:label "Namesake" . :bell crm:P130_shows_features_of :n{n} .'
+        for n in range(3)
+    )
+    return built(tmp_path_factory.mktemp("richer"), month + more)
+
+
 def enrichment(release: Release, language: str = "en") -> Enrichment:
     return Enrichment(release, Facts(release), Names(release), language)
 
@@ -100,11 +111,9 @@ def test_a_time_span_is_shown_by_its_dates_and_an_event_with_them(release: Relea
     assert "Casting (1885–1887) — has produced — Bell" in texts
 
 
-def test_words_of_dates_are_in_the_language_of_the_question(tmp_path_factory: pytest.TempPathFactory) -> None:
-    source = SOURCE.replace("1885-01-01", "1885-05-01").replace("1887-12-31", "1885-05-31")
-    release = built(tmp_path_factory.mktemp("language"), source)
-    assert any("May 1885" in line.text for line in lines(release, "casting"))
-    assert any("mai 1885" in line.text for line in lines(release, "casting", language="fr"))
+def test_words_of_dates_are_in_the_language_of_the_question(richer: Release) -> None:
+    assert any("May 1885" in line.text for line in lines(richer, "casting"))
+    assert any("mai 1885" in line.text for line in lines(richer, "casting", language="fr"))
 
 
 def test_each_triple_is_given_once_and_counts_as_given(release: Release) -> None:
@@ -116,22 +125,13 @@ def test_each_triple_is_given_once_and_counts_as_given(release: Release) -> None
     assert lines(release, "bell", "casting", given=known) == []
 
 
-def test_a_triple_and_its_stated_inverse_are_one(tmp_path_factory: pytest.TempPathFactory) -> None:
-    both = SOURCE + ":bell crm:P108i_was_produced_by :casting ."
-    release = built(tmp_path_factory.mktemp("inverse"), both)
-    found = [line.text for line in lines(release, "bell", "casting") if "produced" in line.text]
+def test_a_triple_and_its_stated_inverse_are_one(richer: Release) -> None:
+    found = [line.text for line in lines(richer, "bell", "casting") if "produced" in line.text]
     assert len(found) == 1
 
 
-def test_triples_that_read_the_same_are_one_line_with_their_number(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    namesakes = "".join(
-        f':n{n} a crm:E22_Human-Made_Object ; rdfs:label "Namesake" . :bell crm:P130_shows_features_of :n{n} .'
-        for n in range(3)
-    )
-    release = built(tmp_path_factory.mktemp("namesakes"), SOURCE + namesakes)
-    found = [line for line in lines(release, "bell") if "Namesake" in line.text]
+def test_triples_that_read_the_same_are_one_line_with_their_number(richer: Release) -> None:
+    found = [line for line in lines(richer, "bell") if "Namesake" in line.text]
     assert [line.text for line in found] == ["Bell — shows features of — Namesake ×3"]
     assert len(found[0].triples) == len(found[0].shown) == 3
 

@@ -23,7 +23,6 @@ from tests.query.mcp.conftest import Hosted, command, hosted
 from tests.support.api_server import api_server
 from tests.support.forked import command as forking
 from tests.support.service import served, until
-from tests.support.standins import MAIN
 
 CHURCHES = "How many churches are in the Troodos mountains?"
 PAGE = ROOT / "docs" / "mcp.md"
@@ -74,7 +73,7 @@ def test_where_there_are_several_data_sets_one_must_be_named(data: Path, forked:
         assert "23" in several.text("ask", question=CHURCHES, dataset="sample")
 
 
-def test_nothing_but_the_protocol_reaches_standard_output(data: Path) -> None:
+def test_nothing_but_the_protocol_reaches_standard_output(data: Path, forked: Path) -> None:
     hello = {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"},
     }  # fmt: skip
@@ -88,8 +87,8 @@ def test_nothing_but_the_protocol_reaches_standard_output(data: Path) -> None:
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
     ]
     with subprocess.Popen(
-        [*MAIN, "mcp", str(data), "--dataset", "sample", "--verbose"], cwd=ROOT, text=True, encoding="utf-8",
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        forking(forked, "service", "mcp", str(data), "--dataset", "sample", "--verbose"),
+        cwd=ROOT, text=True, encoding="utf-8", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         assert process.stdin and process.stdout and process.stderr
         lines = []

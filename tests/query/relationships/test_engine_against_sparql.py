@@ -77,6 +77,7 @@ def test_any_few_paths_equal_sparql_both_ways(
         assert {(source, target) for target, source in back} == forth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_asinou_equals_sparql(
     name: str, shared_data: File, tmp_path: File, ontology: Ontology, alphabet: Alphabet
@@ -84,7 +85,7 @@ def test_asinou_equals_sparql(
     _compare_file(shared_data / "asinou.ttl", catalogue_of(name), tmp_path, ontology, alphabet)
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", ["fr109", pytest.param("fr76", marks=pytest.mark.slow)])
 @pytest.mark.skipif(not SAMPLE.is_file(), reason="the sample data set has not been made")
 def test_sample_equals_sparql(name: str, tmp_path: File, ontology: Ontology, alphabet: Alphabet) -> None:
     _compare_file(SAMPLE, catalogue_of(name), tmp_path, ontology, alphabet)

@@ -189,7 +189,13 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+ALIKE = ("wide.tif", "within.pdf")
+"""What goes beyond the same limits as others do."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in ALIKE)) for name in HOSTILE]
+)
 def test_what_does_harm_is_refused_and_the_reason_is_told(tmp_path: Path, name: str) -> None:
     make, why = HOSTILE[name]
     seconds = 1 if name in ("slow.pdf", "within.pdf") else 20
@@ -563,7 +569,7 @@ def test_the_ceiling_is_of_all_chunks_together(shelf: Project) -> None:
     assert sum(one["model_tokens"] for one in stats) == 50 and "ceiling" in stats[-1]["why"]
 
 
-@pytest.mark.parametrize("stage", ["during", "after"])
+@pytest.mark.parametrize("stage", ["during", pytest.param("after", marks=pytest.mark.slow)])
 def test_a_build_that_is_stopped_asks_no_page_twice(shelf: Project, stage: str) -> None:
     context = shelf.context()
     with scripted(EMPTY) as script:
@@ -593,6 +599,7 @@ def test_chunks_that_are_not_needed_any_more_go(shelf: Project, instance: Dagste
         assert client.ask("Which pages are there?", dataset="churches").set.size == 8
 
 
+@pytest.mark.slow
 def test_pages_that_are_lacking_are_told_by_every_build(tmp_path: Path, instance: DagsterInstance) -> None:
     project = make_regulation(tmp_path / "p", model="openai/scripted")
     with scripted(REPLIES[0], *BAD, REPLIES[2], *BAD):
