@@ -26,6 +26,7 @@ from crmrag_query.plans.execute import comparable, converted, factor_of, known_u
 from crmrag_query.plans.records import (
     Among,
     Anchor,
+    CategoryName,
     Compute,
     Constraint,
     Dated,
@@ -52,6 +53,7 @@ from crmrag_query.reading.items import (
     RANKING,
     Amount,
     Item,
+    either,
     is_like,
     plan_meaning,
     text_item,
@@ -85,6 +87,9 @@ def replace(part: T, **changes: object) -> T:
 FINISHED = 6  # of these that become plans
 BEAM = 8  # readings in the making that are kept after each item
 COMPUTED = 0.5  # points that a tie gains at most where an operator makes a ranking or a group of it
+PER_WORD, BY_TYPE, BY_OPERATORS = 0.8, 0.4, 2.0
+"""Points that a reading gains at most once it is finished: by each word without an object, by a type that one names, and by
+all that its operators make of it."""
 MEANINGS = 4  # of an item that are tried
 TRIED = 5  # ways of an item to one thing that are tried
 ACTOR, TIME = int(Category.Actor), int(Category.Time)
@@ -217,7 +222,7 @@ class Form:
 
 @dataclass
 class Grammar:
-    """A question with all that is known before it is read."""
+    """A question with all that is known before it is read; ``least``: points without which a reading is not wanted."""
 
     world: World
     graph: Graph
@@ -240,6 +245,7 @@ class Grammar:
     known: frozenset[int] = frozenset()
     saying: frozenset[str] = frozenset()
     asides: frozenset[str] = frozenset()
+    least: float = -math.inf
     _said: dict[tuple[str, frozenset[int]], frozenset[int]] = field(default_factory=dict)
     _known: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
     _highest: list[float] = field(default_factory=list)
@@ -247,7 +253,7 @@ class Grammar:
     # reading
 
     def readings(self, items: tuple[Item, ...], base: float) -> Iterator[Reading]:
-        """All readings of one cut of the question into items."""
+        """The readings of one cut of the question into items, but for those that cannot have `least` points."""
         self.form = form_of(items, self.own)
         self.form.asks = self.form.asks or self._begins_with_verb(items)
         if self.form.asks and self._asks_for_them(items):
@@ -273,12 +279,15 @@ class Grammar:
             rest = self._heads_first(rest)
             for item in rest:
                 check()
-                self._highest.clear()
+                hopeless = self.least - self._gained_at_most(len(self.free))
+                self._highest = [hopeless] * BEAM if item is rest[-1] else []
                 grown = [new for one in states for new in self._attach(one, item)]
                 grown += [self._without(one, item) for one in states]
                 states = sorted(grown, key=lambda one: -one.score)[:BEAM]
             for one in states[:FINISHED]:
-                yield from self._finished(one)
+                left = sum(at not in one.covered for at in self.free)
+                if one.score + self._gained_at_most(left) >= self.least:
+                    yield from self._finished(one)
 
     def _asks_for_them(self, items: Sequence[Item]) -> bool:
         """Whether a further sentence asks for what the first asks whether there is: "Are there any? *List* them."."""
@@ -523,28 +532,24 @@ class Grammar:
             and (form.what or not nouns)
             and not (form.asks and any(one.sort == "name" for one in spoken))
         ):
-            for kind in self.kinds.general("work"):
-                yield (
-                    start(
-                        Meaning(
-                            kind.nodes, kind.target, generic=True, cost=0.1, category=int(Category.Thing)
-                        ),
-                        None,
-                        0.2,
-                    ),
-                    list(spoken),
-                )
-            for name, cost in WHAT:
-                nodes = category_nodes(self.world, name)
-                if len(nodes):
-                    meaning = Meaning(
-                        nodes,
-                        Target(categories=(name,)),  # type: ignore[arg-type]
-                        generic=True,
-                        cost=cost,
-                        category=int(Category[name]),
-                    )
-                    yield start(meaning, None, 0.0), list(spoken)
+            for meaning, score in self._whatever:
+                yield start(meaning, None, score), list(spoken)
+
+    @cached_property
+    def _whatever(self) -> list[tuple[Meaning, float]]:
+        """What "what" may mean: works, or all of a category; and the points that each gains."""
+        thing = int(Category.Thing)
+        works = self.kinds.general("work")
+        found = [
+            (Meaning(one.nodes, one.target, cost=0.1, generic=True, category=thing), 0.2) for one in works
+        ]
+        for name, cost in WHAT.items():
+            nodes = category_nodes(self.world, name)
+            if len(nodes):
+                target = Target(categories=(name,))
+                meaning = Meaning(nodes, target, cost=cost, generic=True, category=int(Category[name]))
+                found.append((meaning, 0.0))
+        return found
 
     def _head_of(self, first: Item, nouns: Sequence[Item]) -> Item:
         """Of nouns that stand side by side the one that is asked for: the last, in languages whose adjectives come first."""
@@ -830,6 +835,10 @@ class Grammar:
         )
         return frozenset({f"unknown: {item.text}" if like else f"part of a name: {item.text}"})
 
+    def either(self, one: Item, other: Item) -> Item | None:
+        """Two items as one, made once for all cuts; see `items.either`."""
+        return self._once(lambda: either(one, other, self.graph), (one, other), "either")
+
     def _once(self, make: Callable[[], T], parts: tuple[object, ...], *more: Hashable) -> T:
         """What is made of some parts, which go by what they are and not by what they equal, and of what else is told."""
         key = (*map(id, parts), *more)
@@ -851,7 +860,7 @@ class Grammar:
         """The tie as a condition, or as what operators make of it: a ranking or a group."""
         tie = condition.tie
         assert tie is not None
-        timed = bool(unit := self._unit()) and self._asks_for(unit)
+        timed = bool(unit := self._unit) and self._asks_for(unit)
         pairs = next((one for one in self.items if "operators.pairs" in one.roles), None)
         if parent == 0 and pairs is not None and "operators.same" in flags and not meaning.named:
             ways = state.compute.ways if state.compute is not None else ()
@@ -942,16 +951,31 @@ class Grammar:
         return self.own.numbers.get(bare) or 1  # "les *deux* œuvres", where the two words are one phrase
 
     def _ways(self, state: State, parent: int, near: Meaning, far: Meaning, item: Item) -> list[Tried]:
-        """The best ways from one node to another. Most readings ask for the same again."""
-        parts = (self.items, near, far, item, state.places[parent])
-        made = partial(self._ways_anew, state, parent, near, far, item)
-        return self._once(made, parts, "ways", parent == 0, state.covered)
-
-    def _ways_anew(self, state: State, parent: int, near: Meaning, far: Meaning, item: Item) -> list[Tried]:
-        w, place = self.weights, state.places[parent]
+        """The best ways from one node to another. Most readings, those of other cuts among them, ask for the same again."""
+        place = state.places[parent]
         before = place is not None and place.sort == "noun" and item.last == place.first
-        leads = frozenset() if before else self._lead(item)
-        dangling = frozenset() if before or leads else self._dangling(item)
+        leads = frozenset[str]() if before else self._lead(item)
+        dangling = frozenset[str]() if before or leads else self._dangling(item)
+        stands = (before, leads, dangling, not before and self._modifies_next(item))
+        heard = (self.open, self.head_words, self.said, self.form.asks, self.form.who)
+        made = partial(self._ways_anew, state, parent, near, far, item, *stands)
+        return self._once(made, (near, far, item, place), "ways", parent == 0, state.covered, stands, heard)
+
+    def _ways_anew(
+        self,
+        state: State,
+        parent: int,
+        near: Meaning,
+        far: Meaning,
+        item: Item,
+        before: bool,
+        leads: frozenset[str],
+        dangling: frozenset[str],
+        modifies_next: bool,
+    ) -> list[Tried]:
+        """`_ways`, of an item that stands right before the other (``before``), behind prepositions with roles (``leads``),
+        right before one at the end (``dangling``) or right before a noun; all else that decides is what was heard."""
+        w, place = self.weights, state.places[parent]
         near_stems = place.stems if place is not None else frozenset()
         headless = parent == 0 and place is None
         if headless:
@@ -963,8 +987,9 @@ class Grammar:
             else self.words[item.last : place.first if place else 0]
         )
         bare = before or (not leads and place is not None and place.last == item.first)
-        misplaced = w.far_parent * 3 if not before and self._modifies_next(item) else 0.0
+        misplaced = w.far_parent * 3 if modifies_next else 0.0
         is_type, scored = self._is_type(item), []
+        nearness = {at: w.said * self._nearness(at, item, place) for at in self.open}
         for tie in self.ties.between(near, far, self.own.code, self.said, self.form.asks):
             if "place" in leads and tie.last in WHEREABOUTS:
                 continue
@@ -972,7 +997,8 @@ class Grammar:
             if headless and self.head_words:  # a noun before all else says what the near end is
                 says |= frozenset(at for at in self.head_words if self.stems[at] in tie.starts)
             covered, again = says - state.covered, says & state.covered
-            gain = sum(w.said * self._nearness(at, item, place) for at in covered) + w.again * len(again)
+            gain = sum([nearness[at] for at in covered]) if covered else 0.0
+            gain += w.again * len(again)
             gain += w.share * math.log10(1 + tie.share * len(near.nodes)) / 2 - tie.cost - misplaced
             evidence = bool(says)
             if near_stems & tie.starts and (bare or not leads or leads & OWNING or tie.way.types):
@@ -1339,13 +1365,18 @@ class Grammar:
 
     # plans
 
+    def _gained_at_most(self, left: int) -> float:
+        """The points that a reading can gain once it is finished, which so many words are left to say."""
+        meant = self._unit or any(one.roles & MEANT for one in self.items)
+        return PER_WORD * left + (BY_OPERATORS if meant else BY_TYPE)
+
     def _finished(self, state: State) -> Iterator[Reading]:
         w, form = self.weights, self.form
         compute, score, used, sort = state.compute, state.score, state.used, ""
         head, place = state.nodes[0], state.places[0]
         left = [at for at in self.free if at not in state.covered]
         ops = {role: item for item in self.items if item.sort == "op" for role in item.roles}
-        unit = self._unit()
+        unit = self._unit
         bare: Related | None = None
         says: frozenset[int] = frozenset()
         extra: list[Constraint] = []
@@ -1532,7 +1563,7 @@ class Grammar:
                 says = self._said_by(tie) & frozenset(left)
                 if not says or (node and not self._is_said_of(state, node, says)):
                     continue
-                gain = (0.45 if state.conditions and not node else 0.8) * len(says) - tie.cost - 0.2
+                gain = (0.45 if state.conditions and not node else PER_WORD) * len(says) - tie.cost - 0.2
                 found.append((gain, node, tie, says))
         best = max(found, key=lambda one: one[0], default=None)
         if best is None or best[0] <= -self.weights.uncovered / 2:
@@ -1632,7 +1663,9 @@ class Grammar:
             return True
         return any(word in self._unit_words() for word in self.words[max(said) + 1 :])
 
+    @cached_property
     def _unit(self) -> str:
+        """The unit of time that the question has a word for, "" for none."""
         for unit in ("century", "decade", "year"):
             if set(self.words) & self.own.roles[f"time.{unit}"]:
                 return unit
@@ -1994,7 +2027,7 @@ MEANT = NEGATIONS | EXCEPTIONS | RANKING | frozenset({
     "operators.compare", LASTING,
 })  # fmt: skip
 """Operators that change what is asked for: a reading that does not use one is not whole."""
-WHAT = (("Thing", 0.4), ("Concept", 0.6), ("Actor", 0.7), ("Event", 0.7), ("Place", 0.7))
+WHAT: Mapping[CategoryName, float] = {"Thing": 0.4, "Concept": 0.6, "Actor": 0.7, "Event": 0.7, "Place": 0.7}
 """What "what" may mean beside works, and how unlikely each is."""
 
 

@@ -3,7 +3,7 @@ mean."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -720,13 +720,18 @@ def best_score(cuts: Sequence[tuple[float, tuple[Item, ...]]]) -> float:
     return max((score for score, _ in cuts), default=0.0)
 
 
-def joined(items: tuple[Item, ...], words: Sequence[str], own: Language, graph: Graph) -> tuple[Item, ...]:
-    """Names, or nouns, that "and" or "or" joins, as one item each that means any of them."""
+def joined(
+    items: tuple[Item, ...],
+    words: Sequence[str],
+    own: Language,
+    either: Callable[[Item, Item], Item | None],
+) -> tuple[Item, ...]:
+    """Names, or nouns, that "and" or "or" joins, as one item each that means ``either`` of them, where it can mean that."""
     found = list(items)
     at = 0
     while at + 1 < len(found):
         width = _list_width(found, at, words, own)
-        if width and (whole := _together(found[at], found[at + width - 1], graph)) is not None:
+        if width and (whole := either(found[at], found[at + width - 1])) is not None:
             found[at : at + width] = [whole]
         else:
             at += 1
@@ -767,7 +772,8 @@ def _is_both(found: Sequence[Item], at: int) -> bool:
     return before is not None and "operators.both" in before.roles and before.last == found[at].first
 
 
-def _together(a: Item, b: Item, graph: Graph) -> Item | None:
+def either(a: Item, b: Item, graph: Graph) -> Item | None:
+    """An item that means any of two."""
     meanings = []
     for one in a.meanings[:3]:
         for other in b.meanings[:3]:

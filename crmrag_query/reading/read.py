@@ -194,6 +194,7 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
         plan = Tables(release[World], release[Ties], own, heard.words, chosen).plan()
         if plan is not None and (whole := _weighed(release, Reading(plan, score))) is not None and whole.size:
             return [whole]
+    weighed = dict[str, Reading | None]()
     for score, chosen in cuts:
         for gained, variant in _variants(grammar, chosen):
             try:
@@ -205,20 +206,27 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
                         score=reading.score - _unlikely(plan, reading.doubt, ties.in_roles),
                     )
                     key = reading.plan.model_dump_json()
-                    if key not in found or found[key].score < reading.score:
-                        found[key] = reading
+                    if key in found and found[key].score >= reading.score:
+                        continue
+                    found[key] = reading
+                    weighed.pop(key, None)
+                    if reading.score - HOPELESS > grammar.least:  # its set can only lower its score
+                        weighed[key] = whole = _weighed(release, reading)
+                        if whole is not None:
+                            grammar.least = max(grammar.least, whole.score - HOPELESS)
             except (
                 QuestionError,
                 ValidationError,
             ):  # longer than a plan may be, such as a word of a thousand letters
                 continue
-    weighed: list[Reading] = []
-    for one in sorted(found.values(), key=lambda one: -one.score)[:EXECUTED]:
-        if weighed and one.score < max(known.score for known in weighed) - HOPELESS:
-            break  # its set can only lower its score
-        if (whole := _weighed(release, one)) is not None:
-            weighed.append(whole)
-    return sorted(weighed, key=lambda one: -one.score)
+    likely: list[Reading] = []
+    for key, one in sorted(found.items(), key=lambda one: -one[1].score)[:EXECUTED]:
+        if likely and one.score < max(known.score for known in likely) - HOPELESS:
+            break
+        whole = weighed[key] if key in weighed else _weighed(release, one)
+        if whole is not None:
+            likely.append(whole)
+    return sorted(likely, key=lambda one: -one.score)
 
 
 def _passes_over(items: Sequence[Item], nouns: Sequence[Item], words: int) -> bool:
@@ -242,7 +250,7 @@ def _variants(grammar: Grammar, items: tuple[Item, ...]) -> Iterator[tuple[float
     """A cut with words of titles as texts, with amounts, and with what "and" and "or" join as one."""
     titled = list(with_titles(items, grammar.words, grammar.own))
     for one, gained in (*(titled or [(items, 0.0)]), *grammar.with_amounts(items)):
-        together = joined(one, grammar.words, grammar.own, grammar.graph)
+        together = joined(one, grammar.words, grammar.own, grammar.either)
         if together != one:
             yield gained + 0.8, together
         yield gained - 0.3 * (together != one), one
