@@ -699,7 +699,8 @@ class Turn:
             texts = (portrait(release, [one], language, cited) for one in compared(release, understood))
             return self._checked("\n".join(f"- {text}" for text in texts), cited, refused=False)
         # A list is told whole, as the set that it is, but not measures, of which a set names but the nodes.
-        listed = isinstance(exact, Exact) and exact.certain and exact.set.size > NAMED and not self._measures
+        listed = isinstance(exact, Exact) and exact.certain and exact.set.size > NAMED
+        listed = listed and not self._measures and not self._blurs
         if (asked := self.facts) is not None and not asked.unknown and not listed:
             found = told_facts(release, asked.nodes, asked.asked, language, cited)
             text = " ".join(filter(None, (found.text, found.lacking)))
@@ -755,6 +756,15 @@ class Turn:
             text += f"\n{unknown}"
         answers = self._offers or (bool(perhaps) and self._finds)
         return self._checked(text, cited, extracted.refused and not answers, extracted.notes)
+
+    @property
+    def _blurs(self) -> bool:
+        """Whether the reading takes the name for that of other things as well as of those that have it whole."""
+        if self.facts is None or not isinstance(self.exact, Exact):
+            return False
+        own = set(map(self.release[Graph].iri, self.facts.nodes))
+        named = (set(one.iris) for one in parts_of(self.exact.plan) if isinstance(one, Anchor | Among))
+        return any(own & some and some - own for some in named)
 
     @property
     def _measures(self) -> bool:
@@ -960,7 +970,7 @@ class Turn:
         most = places_of(self.prepared.analysis.form, self.release.method.retrieval, self.mode)
         exact = self.exact if isinstance(self.exact, Exact) else None
         tells_facts = written_by == EXTRACTIVE and self._tells_facts
-        if exact is not None and not exact.certain and tells_facts:
+        if exact is not None and (not exact.certain or self._blurs) and tells_facts:
             exact = None  # what one thing is asked for is told; a set that may be meant otherwise is no part of it
         if exact is not None and exact.certain:
             add_members(self.release, exact, cited, most)

@@ -616,10 +616,10 @@ class _Asking:
             carried = bool(wanted) and not any((one.first, one.last) not in self.nouns for one in own)
             if carried and (verbs or before):  # "and in what *year*" asks of the verb before
                 own = [one for one in own if not self._is_kind(one)]
-            relations = [
-                Asked(ids, expects=wanted)
-                for ids in self._relations([*verbs[-1:], *own] if carried else own, wanted)
-            ]
+            what = self._asker(first, frozenset({"questions.what"}))[1]
+            of_what = first < what <= last
+            asking = self._relations([*verbs[-1:], *own] if carried else own, wanted, of_what)
+            relations = [Asked(ids, expects=wanted) for ids in asking]
             if (
                 wanted & int(Category.Place)
                 and len(clauses) > 1
@@ -820,8 +820,11 @@ class _Asking:
         said = frozenset[int]().union(*(one.said for one in found.values() if one is not None))
         return stated, said, max((one.strength for one in found.values() if one is not None), default=0)
 
-    def _relations(self, chosen: Sequence[PhraseSpan], wanted: int) -> Iterator[tuple[str, ...]]:
-        """The relations that phrases ask for, for each fact those that may tell it."""
+    def _relations(
+        self, chosen: Sequence[PhraseSpan], wanted: int, of_what: bool
+    ) -> Iterator[tuple[str, ...]]:
+        """The relations that phrases ask for, for each fact those that may tell it; ``of_what``: "what" asks for it, which is
+        never somebody, somewhere or some time: "de *qué* está hecho"."""
         release, nodes, asked = self.release, self.nodes, dict[tuple[str, ...], None]()
         verbs = [one for one in chosen if (one.first, one.last) not in self.nouns]
         ends = [_said_by(self.spans, one) for one in chosen if (one.first, one.last) in self.nouns]
@@ -845,6 +848,17 @@ class _Asking:
                 fittings or not expects
             ):  # "*when* and in which part of Vienna was X *born*" asks of the second
                 after = span.last
+            if of_what and not expects:
+                elsewhere = frozenset(_OF_CATEGORY.values())
+                things = (
+                    tuple(
+                        id
+                        for id in one
+                        if not any(_leads_to(release.method.relations[id], what) for what in elsewhere)
+                    )
+                    for one in fittings
+                )
+                fittings = tuple(filter(None, things)) or fittings
             for fitting in fittings:
                 if not _is_turned(release, fitting, span, self.words, nodes, expects):
                     asked[fitting] = None
@@ -1003,7 +1017,14 @@ def _is_turned(
     ):
         return False
     before = "" in words[: span.first]
-    return before if span.role == "backward" else not before
+    if before is not (span.role == "backward"):
+        return False
+    # Where the verb stands before its subject, "¿De qué está hecho X?", the data tells which end X is.
+    facts = Facts(release, "")
+    ahead, back = (
+        any(facts.of(node, relations[0], inverse) is not None for node in nodes) for inverse in (False, True)
+    )
+    return back or not ahead
 
 
 def greeted(words: Sequence[str]) -> str:
