@@ -37,9 +37,8 @@ from crmrag_query.reading.grammar import BARE, Reading
 from crmrag_query.reading.heard import analysed
 from crmrag_query.retrieval.encoder import load_model, model_folder
 from crmrag_query.sets.build import answer_set
-from crmrag_query.sets.describe import title_of
+from crmrag_query.sets.describe import JOINT, title_of
 from crmrag_query.sets.records import Page
-from crmrag_query.sets.wording import JOINT
 
 READINGS = 60  # of a question that are compared with the gold
 SHARPNESS = 2.0  # of the softmax, by points

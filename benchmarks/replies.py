@@ -29,9 +29,8 @@ from typing import Any
 
 from crmrag_query.answers.ask import Ask, Turn, state_after, stream
 from crmrag_query.answers.exact import Exact, find_exact
-from crmrag_query.answers.generated import Written
 from crmrag_query.answers.records import Restart, answer_of
-from crmrag_query.answers.support import CITATION, numbers_of, split_sentences
+from crmrag_query.answers.support import CITATION, Written, numbers_of, split_sentences
 from crmrag_query.answers.understand import FIRST, understand
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.errors import ModelError

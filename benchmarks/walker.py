@@ -41,7 +41,7 @@ from crmrag_assets.indexes.token_vectors import BEGINNING, telling
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.manifest import canonical_json
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.config.modes import Walk
+from crmrag_query.config.loading import Walk
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import Busy

@@ -28,7 +28,7 @@ def candidates(dataset: str, data: Path, limit: int, offset: int, as_json: bool)
     The likeliest come first. Nothing is merged by itself: `crmrag pages accept` and `refuse` write down what a person
     decides, for the next build.
     """
-    from crmrag_query import Client
+    from crmrag_query.client.base import Client
     from crmrag_query.codec import to_json
 
     with Client(data) as client:

@@ -20,8 +20,7 @@ from crmrag_query.artifacts.manifest import (
     read_manifest,
     release_ids,
 )
-from crmrag_query.artifacts.signature import make_key, sign_release
-from crmrag_query.artifacts.verify import check_files, read_provenance
+from crmrag_query.artifacts.release import check_files, make_key, read_provenance, sign_release
 from crmrag_query.errors import ReleaseError
 from crmrag_query.text import amount
 

@@ -26,7 +26,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.communities import NONE, Communities, Summaries
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.pages import Pages
-from crmrag_query.entities.named import type_nodes
+from crmrag_query.entities.details import type_nodes
 from crmrag_query.errors import BuildError, BuildHeldUp, MissingExtraError, ModelError, in_a_line
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Graph, TriplesIndex

@@ -42,9 +42,9 @@ from crmrag_query.artifacts.manifest import (
     switch,
     write_text,
 )
-from crmrag_query.artifacts.release import Release
-from crmrag_query.artifacts.verify import (
+from crmrag_query.artifacts.release import (
     Advance,
+    Release,
     check_companions,
     check_files,
     check_id,

@@ -36,7 +36,7 @@ from crmrag_query.artifacts.mirror import (
     remote_manifest,
 )
 from crmrag_query.artifacts.objects import Content, Objects, Replaced
-from crmrag_query.artifacts.verify import Advance
+from crmrag_query.artifacts.release import Advance
 from crmrag_query.errors import BuildError, ReleaseError, StoreUnreachable
 
 PUSH = "push"  # name of the fail-point

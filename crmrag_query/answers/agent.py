@@ -16,8 +16,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from crmrag_query.answers.understand import Understood
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.loading import ContextConfig
-from crmrag_query.config.modes import Bounds, Mode
+from crmrag_query.config.loading import Bounds, ContextConfig, Mode
 from crmrag_query.config.service import SparqlConfig
 from crmrag_query.context.context import (
     NO_DOCUMENT,
@@ -34,7 +33,7 @@ from crmrag_query.context.context import (
     tool,
 )
 from crmrag_query.documents.documents import Documents
-from crmrag_query.entities.named import SourceTriple
+from crmrag_query.entities.details import SourceTriple
 from crmrag_query.errors import CrmRagError, ModelError, QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm import model as llm
@@ -60,9 +59,6 @@ class Gathered:
     heads: tuple[str, ...] = ()
     text: str = ""
     notes: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.findings)
 
 
 NOTHING = Gathered()

@@ -42,7 +42,7 @@ from crmrag_query.answers.extractive import (
     speaks,
 )
 from crmrag_query.answers.facts import NAMED, Facts, any_known, nowhere, portrait, recorded, told_facts
-from crmrag_query.answers.generated import Written, fitted, messages_for, most_documents, stream_answer
+from crmrag_query.answers.generated import fitted, messages_for, most_documents, stream_answer
 from crmrag_query.answers.records import (
     Answer,
     Cited,
@@ -71,7 +71,7 @@ from crmrag_query.answers.subject import (
     subject_of,
     theme_words,
 )
-from crmrag_query.answers.support import check_support, cited_numbers
+from crmrag_query.answers.support import Written, check_support, cited_numbers
 from crmrag_query.answers.themes import tell_themes, themes_of, with_points
 from crmrag_query.answers.understand import (
     FIRST,
@@ -82,16 +82,13 @@ from crmrag_query.answers.understand import (
     understand,
 )
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.loading import quoted, sentences
-from crmrag_query.config.modes import Mode
-from crmrag_query.context.assemble import assemble
+from crmrag_query.config.loading import Mode, quoted, sentences
+from crmrag_query.context.assemble import WikidataTexts, assemble, images_of, paths_of
 from crmrag_query.context.context import Context, Finding, KnownSet, community
 from crmrag_query.context.evidence import Evidence as Line
 from crmrag_query.context.evidence import gather, holds_all, rank_evidence
-from crmrag_query.context.lines import paths_of
-from crmrag_query.context.wikidata import WikidataTexts, images_of
 from crmrag_query.documents.documents import Documents
-from crmrag_query.entities.named import category_name, type_nodes
+from crmrag_query.entities.details import category_name, type_nodes
 from crmrag_query.errors import MissingExtraError, ModelError, QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
@@ -261,9 +258,11 @@ def compose(
             understood = stepped(release, understood, mode, model)
     found = search(release, understood, mode)
     chosen = found.chosen if known is None else _beside(release, known, found.chosen)
-    chosen = chosen[: most_documents(method.context, model)]
-    form = understood.analysis.form.value
-    bounds = fitted(method.context, model, method.prompts.answer + getattr(method.prompts, form))
+    bounds = method.context
+    if model is not None:
+        chosen = chosen[: most_documents(bounds, model)]
+        form = understood.analysis.form.value
+        bounds = fitted(bounds, model, method.prompts.answer + getattr(method.prompts, form))
     extractive, reading = method.questions.extractive, understood.analysis.reading
     with clock("evidence"):
         named = individuals(release, understood.analysis)
@@ -282,7 +281,7 @@ def compose(
     with clock("context"):
         wanted = release.manifest.wikidata if wikidata is None else wikidata
         texts = wanted if isinstance(wanted, WikidataTexts) else release[WikidataTexts] if wanted else None
-        if gathered:
+        if gathered.findings:
             context = context_of(gathered, bounds)
         else:
             context = understood.excluded.of_context(
@@ -977,7 +976,7 @@ class Turn:
         if exact is not None and self.mode.model == "queries" and not exact.set.sparql:
             query = to_sparql(exact.plan, self.release[World])
             exact = replace(exact, set=replace(exact.set, sparql=query))
-        self.add_context(cited, None if self.gathered else most)  # every call of a tool is a source
+        self.add_context(cited, None if self.gathered.findings else most)  # every call of a tool is a source
         sources = tuple(
             source if source.n <= numbers else replace(source, cited=False)
             for source in self.with_images(cited)

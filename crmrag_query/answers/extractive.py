@@ -21,7 +21,7 @@ from crmrag_query.context.evidence import (
 )
 from crmrag_query.dates import describe
 from crmrag_query.documents.documents import Documents, Line
-from crmrag_query.entities.named import SourceTriple, type_label, type_nodes
+from crmrag_query.entities.details import SourceTriple, type_label, type_nodes
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.linking import Mention

@@ -25,8 +25,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import PortraitOrder, Relation, SentenceForms, Steps, sentences
 from crmrag_query.dates import Interval, civil, describe, parse_date, year_interval
 from crmrag_query.documents.documents import Documents
-from crmrag_query.entities.details import Details
-from crmrag_query.entities.named import SourceTriple, category_name, type_nodes
+from crmrag_query.entities.details import Details, SourceTriple, category_name, type_nodes
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex

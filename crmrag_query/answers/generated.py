@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from crmrag_query.answers.records import WARN_BELOW, Citation, Restart, Token
 from crmrag_query.answers.sources import SourceList
@@ -14,6 +14,7 @@ from crmrag_query.answers.support import (
     Renumberer,
     SetLines,
     Support,
+    Written,
     check_support,
     listed_in,
     numbers_in,
@@ -38,18 +39,6 @@ EVIDENCE_LINES = 3  # lines of a cited source whose triples are its evidence, th
 _AGAIN = "Ask again, or choose another model."
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The end of a streamed answer: its whole text, what its check found, and what the reader should know.
-
-    The text is that of the tokens together.
-    """
-
-    text: str
-    support: Support
-    notes: tuple[str, ...] = ()
-
-
 def messages_for(
     release: Release, reading: Reading, context: Context, history: Sequence[str]
 ) -> list[Message]:
@@ -68,7 +57,7 @@ REPLY, ASKED = (1_500, 1_000)
 LEAST = 500  # tokens of a context, however small the window
 
 
-def fitted(config: ContextConfig, model: Model | None, prompt: str) -> ContextConfig:
+def fitted(config: ContextConfig, model: Model, prompt: str) -> ContextConfig:
     """The bounds of a context within the window of the model, where that is known, beside the instructions in ``prompt``."""
     window: int | None = getattr(bare(model), "window", None)
     if not window:
@@ -77,9 +66,9 @@ def fitted(config: ContextConfig, model: Model | None, prompt: str) -> ContextCo
     return config.model_copy(update={"tokens": min(config.tokens, room)})
 
 
-def most_documents(config: ContextConfig, model: Model | None) -> int | None:
+def most_documents(config: ContextConfig, model: Model) -> int | None:
     """How many documents a model is given at most; None for as many as were found."""
-    if model is None or not config.capped:
+    if not config.capped:
         return None
     name, table = model.name.rpartition("/")[2], config.documents_per_model
     known = [one for one in table if name.startswith(one)]

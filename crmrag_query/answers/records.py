@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from crmrag_query.entities.named import Coordinates, Dates, Named, SourceTriple
+from crmrag_query.entities.details import Coordinates, Dates, Named, SourceTriple
 from crmrag_query.notes import Note
 from crmrag_query.sets.records import AnswerSet, Chip, Facets
 from crmrag_query.shown import Shown, TableRow

@@ -25,8 +25,7 @@ from crmrag_query.config.sources import file_of_graph
 from crmrag_query.context.context import ContextLine, Finding, Kind
 from crmrag_query.documents.documents import KIND_NAMES, Documents, Line
 from crmrag_query.documents.pages import Pages, is_read
-from crmrag_query.entities.details import Details
-from crmrag_query.entities.named import Coordinates, Dates, Named, SourceTriple, category_name
+from crmrag_query.entities.details import Coordinates, Dates, Details, Named, SourceTriple, category_name
 from crmrag_query.graph.arrays import FLAG_SUSPECT
 from crmrag_query.graph.graph import Graph, Literal, TriplesIndex
 from crmrag_query.relationships.engine import Catalogue, Hop, Path, Relationship, explain, legs_of, way_by

@@ -34,7 +34,7 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Understood, individuals, relied_on
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Relation, Steps, sentences
-from crmrag_query.entities.named import category_name
+from crmrag_query.entities.details import category_name
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.language import Language as SpokenLanguage
 from crmrag_query.language import language as spoken_language

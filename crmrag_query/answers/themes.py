@@ -15,8 +15,7 @@ from crmrag_query.answers.subject import subject_of, theme_words
 from crmrag_query.answers.understand import Understood
 from crmrag_query.artifacts.release import Release
 from crmrag_query.communities import Communities, Summaries
-from crmrag_query.config.loading import sentences
-from crmrag_query.config.modes import Mode
+from crmrag_query.config.loading import Mode, sentences
 from crmrag_query.context.context import Context, ContextSource, Finding, community
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ModelUnreachable

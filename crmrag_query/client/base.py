@@ -28,7 +28,7 @@ from crmrag_query.artifacts.objects import is_address
 from crmrag_query.client import records, wire
 from crmrag_query.client.exchange import Limits, Service, Timeout
 from crmrag_query.client.wire import Route
-from crmrag_query.entities.named import SourceTriple
+from crmrag_query.entities.details import SourceTriple
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.llm.model import Model
 from crmrag_query.sets.records import TELLING, AnswerSet, Change, Choices, Columns, Facets, Marks, Sort, What

@@ -36,15 +36,14 @@ from crmrag_query.client.records import (
     Value,
 )
 from crmrag_query.documents.documents import Documents
-from crmrag_query.entities.details import Details
-from crmrag_query.entities.named import Named, SourceTriple, category_name
+from crmrag_query.entities.details import Details, Named, SourceTriple, category_name
 from crmrag_query.errors import QuestionError, ReleaseError, UnknownEntity
 from crmrag_query.graph.graph import Graph, Triple, TriplesIndex
 from crmrag_query.linking import NameIndex, plain_words, search
 from crmrag_query.plans.world import World, class_numbers
 from crmrag_query.relationships.engine import Catalogue, Plan, make_plan, walk
 from crmrag_query.retrieval.aggregation import Aggregation
-from crmrag_query.sets.wording import Wording
+from crmrag_query.sets.describe import Wording
 from crmrag_query.text import ELLIPSIS
 
 SUGGESTED = 3

@@ -84,10 +84,10 @@ from crmrag_query.client.records import (
 from crmrag_query.client.wire import ListThemes, Route
 from crmrag_query.codec import to_plain
 from crmrag_query.communities import NONE, Communities, Summaries
-from crmrag_query.config.modes import Mode
+from crmrag_query.config.loading import Mode
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.documents.pages import Pages
-from crmrag_query.entities.named import Named, category_name
+from crmrag_query.entities.details import Named, category_name
 from crmrag_query.errors import (
     CrmRagError,
     QuestionError,
@@ -110,11 +110,10 @@ from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.release_channels import ABOVE, BELOW, Calibration
 from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.sets.build import answer_set, excluded_set
-from crmrag_query.sets.describe import describe_plan, plan_json, title_of, without
+from crmrag_query.sets.describe import changed, describe_plan, plan_json, title_of, without
 from crmrag_query.sets.exports import FORMATS, columns, export, with_columns
 from crmrag_query.sets.facets import choices, facets, marks
 from crmrag_query.sets.records import AnswerSet, Choices, Columns, Facets, Marks, Page
-from crmrag_query.sets.wording import changed
 from crmrag_query.sparql.desk import SparqlDesk
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.stores.opened import open_store

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from crmrag_query.answers.records import SharedSource, Source, SourceLink, Tried
-from crmrag_query.entities.named import Coordinates, Dates, Named, SourceTriple
+from crmrag_query.entities.details import Coordinates, Dates, Named, SourceTriple
 from crmrag_query.sets.records import Chip
 from crmrag_query.shown import Shown, TableRow
 from crmrag_query.text import amount, printable

@@ -1,20 +1,35 @@
 """Putting a context together: the set that answers or counts, headers of all sources, lines as they bear on the question,
-triples, and what then has room."""
+triples, and what then has room.
+
+Lines are those of a candidate's document, long ones cut and short ones extended; which triples a line states is known, so
+that nothing is said twice, and by which triples a walk came from where it landed to what it found. Texts from Wikidata
+(action wbgetentities) are those of the first entities that link to it; whatever goes wrong there costs two seconds at most.
+"""
 
 from __future__ import annotations
 
 import heapq
-from collections import deque
-from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import takewhile
+import json
+import re
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from http.client import HTTPException
+from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise, takewhile
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.loading import ContextConfig
+from crmrag_query.config.loading import ContextConfig, Wikidata
 from crmrag_query.context.context import (
     NO_DOCUMENT,
     Budget,
@@ -26,36 +41,683 @@ from crmrag_query.context.context import (
     KnownSet,
     frame,
     measured,
+    path,
     pay,
 )
 from crmrag_query.context.evidence import Evidence, sentences
-from crmrag_query.context.lines import (
-    LINE_CHARACTERS,
-    LONG_LINE_CHARACTERS,
-    RELATIONAL,
-    Entry,
-    Fact,
-    Facts,
-    Names,
-    Read,
-    Row,
-    Writer,
-    best_header,
-    members_of,
-    read_document,
-)
-from crmrag_query.context.wikidata import WikidataTexts, wikidata_lines
 from crmrag_query.dates import describe
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.graph.arrays import FLAG_LABELLED
-from crmrag_query.graph.graph import Graph
+from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.ontology.categories import Category
 from crmrag_query.questions.form import Analysis, Form
-from crmrag_query.relationships.engine import Catalogue
+from crmrag_query.relationships.engine import Catalogue, Move, Step, moves_of
 from crmrag_query.retrieval.aggregation import Aggregation, RelationshipCount
+from crmrag_query.retrieval.release_channels import Query
 from crmrag_query.retrieval.scores import Candidate
+from crmrag_query.retrieval.walker import Walker
 from crmrag_query.syntax import RDF_TYPE
-from crmrag_query.text import plain, shorten, tokens
+from crmrag_query.text import ELLIPSIS, plain, shorten, tokens
+
+Fact = int | tuple[int | str, ...]
+"""The number of a triple; or, of what no single triple says, a line's key with whom it is about and what it leads to."""
+Row = tuple[int, int, int, int]
+"""A triple: number, subject, property, object."""
+Array = npt.NDArray[Any]
+RELATIONAL = (Line.FR, Line.OUTGOING, Line.INCOMING)
+
+
+TRIPLES_LOOKED_AT = 2000
+"""Triples of an entity, each way, that are considered; of those between two hubs none may be."""
+
+
+@dataclass
+class Facts:
+    """What lines state, over one release; keeps what it has looked up, so make one for each question."""
+
+    release: Release
+    _near: dict[int, dict[int, list[tuple[Move, int]]]] = field(default_factory=dict)
+    _moves: dict[str, frozenset[Move]] = field(default_factory=dict)
+
+    def of(self, line: Line, shown: Iterable[int]) -> frozenset[Fact]:
+        """The facts that a line states which names these of its targets; never empty."""
+        if line.kind == Line.PASSAGE:  # one of several sentences of a literal
+            return frozenset([(line.kind, line.key, line.entity, line.start)])
+        found: set[Fact] = set()
+        for target in shown:
+            between = self._between(line.entity, target)
+            numbers = [number for move, number in between if self._says(line, move)]
+            found.update(numbers or [(line.key, line.entity, target)])
+        if not found or line.kind not in RELATIONAL:
+            found.add((line.kind, line.key, line.label, line.entity))
+        return frozenset(found)
+
+    def _says(self, line: Line, move: Move) -> bool:
+        """Whether a line states a triple between its entity and one of its targets."""
+        if line.kind == Line.FR:
+            return move in self._single(line.key)
+        if line.kind in (Line.OUTGOING, Line.INCOMING):
+            graph, (prop, forward) = self.release[Graph], move
+            return line.label == graph.property_label(prop, not forward) or (
+                line.key in (graph.property_code(prop), graph.property_iri(prop))
+            )
+        return True
+
+    def _single(self, key: str) -> frozenset[Move]:
+        """The moves by which a relationship is stated in one step: others of the path are walked zero times."""
+        if key not in self._moves:
+            release = self.release
+            paths = release[Catalogue][release[Catalogue].number(key)].paths
+            steps: list[Step] = []
+            for path in paths:
+                needed = [step for step in path.steps if not step.recursive]
+                steps += path.steps if not needed else needed if len(needed) == 1 else []
+            adjacency, ontology = release[Graph].adjacency, release.ontology
+            self._moves[key] = frozenset(
+                move for step in steps for move in moves_of(adjacency, ontology, step)
+            )
+        return self._moves[key]
+
+    def _between(self, entity: int, other: int) -> Sequence[tuple[Move, int]]:
+        """Triples between two nodes, as moves from ``entity``; looked for at the end that has fewer."""
+        if entity in self._near or self._degree(entity) <= max(TRIPLES_LOOKED_AT, self._degree(other)):
+            return self._of(entity).get(other, ())
+        turned = self._of(other).get(entity, ())
+        return [((prop, not forward), number) for (prop, forward), number in turned]
+
+    def _degree(self, node: int) -> int:
+        out, _, into, _ = self._index
+        return int(out[node + 1] - out[node] + into[node + 1] - into[node])
+
+    def _of(self, node: int) -> dict[int, list[tuple[Move, int]]]:
+        """Triples of a node by the node at their other end."""
+        if node not in self._near:
+            found: dict[int, list[tuple[Move, int]]] = {}
+            for number, s, p, o in self.triples_of(node):
+                found.setdefault(o if s == node else s, []).append(((p, s == node), number))
+            self._near[node] = found
+        return self._near[node]
+
+    def triples_of(self, node: int) -> list[Row]:
+        """A node's triples as (number, subject, property, object), ascending, at most ``TRIPLES_LOOKED_AT`` each way."""
+        out_ptr, out_tri, in_ptr, in_tri = self._index
+        numbers: list[int] = []
+        for ptr, tri in ((out_ptr, out_tri), (in_ptr, in_tri)):
+            start = int(ptr[node])
+            numbers += tri[start : min(start + TRIPLES_LOOKED_AT, int(ptr[node + 1]))].tolist()
+        numbers = sorted(set(numbers))
+        s, p, o = (column[numbers].tolist() for column in self._columns)
+        return list(zip(numbers, s, p, o, strict=True))
+
+    @cached_property
+    def _index(self) -> tuple[Array, Array, Array, Array]:
+        """The triples index as plain arrays: indexing a mapped one costs several times as much."""
+        index = self.release[TriplesIndex]
+        out_ptr, out_tri = index.out_ptr.view(np.ndarray), index.out_tri.view(np.ndarray)
+        return out_ptr, out_tri, index.in_ptr.view(np.ndarray), index.in_tri.view(np.ndarray)
+
+    @cached_property
+    def _columns(self) -> tuple[Array, Array, Array]:
+        index, objects = self.release[TriplesIndex], self.release[Graph].adjacency.forward.val
+        return index.tri_s.view(np.ndarray), index.tri_p.view(np.ndarray), objects.view(np.ndarray)
+
+
+# Characters of a line, of one of the best lines, and of a name in a triple or a line that was cut.
+LINE_CHARACTERS, LONG_LINE_CHARACTERS, NAME_CHARACTERS = 600, 2000, 120
+LOOKED_AT = 200  # targets of a line whose names are read; a hub has more than a context can show
+PROSE = 0.4  # least share of letters in a text that people read
+_MORE = re.compile(r" and (\d+) more$")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a candidate's document: its source's number, its plain text and the nodes that this names.
+
+    A header's text holds the classes and types of its entity, whose lines are no entries of their own.
+    """
+
+    n: int
+    line: Line
+    text: str
+    shown: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A candidate's document as entries in its own order; ``headers``: that of each entity, its own first."""
+
+    n: int
+    document: int
+    entity: int
+    headers: dict[int, Entry]
+    entries: tuple[Entry, ...]
+
+
+@dataclass
+class Names:
+    """Names of nodes, cut at ``NAME_CHARACTERS``; what was looked up is kept for one question."""
+
+    release: Release
+    _whole: dict[int, str] = field(default_factory=dict)
+
+    def of(self, node: int) -> str:
+        """The name on one line; never empty."""
+        name = self.whole(node) or plain(self.release[Graph].iri(node)) or "?"
+        return shorten(name, NAME_CHARACTERS)
+
+    def whole(self, node: int) -> str:
+        """The name on one line, not cut; "" for none that can be seen."""
+        if node not in self._whole:
+            self._whole[node] = plain(self.release[Graph].label(node))
+        return self._whole[node]
+
+
+def read_document(release: Release, n: int, document: int, passages: Iterable[tuple[Line, str]] = ()) -> Read:
+    """Read a document once, with sentences of ``passages`` that lead to it."""
+    text = release[Documents].text(document)
+    headers: dict[int, Entry] = {}
+    typed: set[int] = set()
+    entries: list[Entry] = []
+    for line in release[Documents].lines(document):
+        said = plain(text[line.start : line.end])
+        header = headers.get(line.entity)
+        if line.kind == Line.HEADER:
+            headers.setdefault(line.entity, Entry(n, line, said, line.targets))
+        elif line.kind == Line.TYPE and header is not None:
+            body = said.removeprefix(f"{plain(line.label)}: ")
+            joint = "; " if line.entity in typed else " — "
+            typed.add(line.entity)
+            shown = (*header.shown, *line.targets)
+            headers[line.entity] = Entry(n, header.line, f"{header.text}{joint}{body}", shown)
+        else:
+            entries.append(Entry(n, line, said, line.targets))
+    entries += [Entry(n, line, plain(said), line.targets) for line, said in passages]
+    return Read(n, document, release[Documents].entity(document), headers, tuple(entries))
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Texts of entries within a length. ``first``: nodes that matter most; ``retrieved``: those that matter next; ``most``:
+    names of one line, None for as many as the length holds."""
+
+    release: Release
+    names: Names
+    first: frozenset[int]
+    retrieved: frozenset[int]
+    language: str
+    most: int | None = None
+
+    def short(self, entry: Entry) -> Entry:
+        """The entry as its document has it, with those of the nodes that matter most that the document leaves out; at most
+        ``LINE_CHARACTERS``, and no hub's more than ``most`` names."""
+        line = entry.line
+        if self.most is not None and line.kind in RELATIONAL and len(line.targets) > self.most:
+            return self._named(entry, f"{plain(line.label)}: ", (), line.total, LINE_CHARACTERS, None)
+        return self._fit(entry, LINE_CHARACTERS, self.first)
+
+    def long(self, entry: Entry) -> Entry:
+        """The entry with as many targets, or as much of its literals, as ``LONG_LINE_CHARACTERS`` hold; as ``short`` where
+        names are counted."""
+        if self.most is not None:
+            return self.short(entry)
+        if entry.line.kind == Line.LITERAL and ELLIPSIS in entry.text and _is_prose(entry.text):
+            entry = self._literals(entry)
+        return self._fit(entry, LONG_LINE_CHARACTERS, None)
+
+    def is_cut(self, entry: Entry) -> bool:
+        """Whether the text leaves something out."""
+        return (
+            entry.text.endswith(" more")
+            or ELLIPSIS in entry.text
+            or not set(entry.line.targets) <= set(entry.shown)
+        )
+
+    def _fit(self, entry: Entry, limit: int, added: frozenset[int] | None) -> Entry:
+        line, text = entry.line, entry.text
+        if line.kind == Line.LITERAL and not _is_prose(text):
+            limit = min(limit, NAME_CHARACTERS)
+        names_all = line.kind in RELATIONAL and line.total == len(line.targets) > 0
+        more = _MORE.search(text) if text.endswith(" more") else None
+        if not more and len(text) <= limit:
+            return entry
+        if names_all and len(text) > limit:
+            return self._named(entry, f"{plain(line.label)}: ", (), len(line.targets), limit, None)
+        if len(text) > limit:
+            return Entry(entry.n, line, shorten(text, limit), self._told(entry, shorten(text, limit)))
+        told = self._told(entry, text)
+        if not more or not names_all:
+            return Entry(entry.n, line, text, told)
+        return self._named(entry, text[: more.start()], told, int(more[1]), limit, added)
+
+    def _told(self, entry: Entry, text: str) -> tuple[int, ...]:
+        """Those targets of a line that was cut whose names stand in its text."""
+        return tuple(node for node in entry.line.targets[:LOOKED_AT] if self.names.whole(node) in text)
+
+    def _named(
+        self,
+        entry: Entry,
+        text: str,
+        told: tuple[int, ...],
+        rest: int,
+        limit: int,
+        added: frozenset[int] | None,
+    ) -> Entry:
+        """``text`` with further targets, those that matter first, within ``limit``; it says how many are left out."""
+        known = set(told)
+        targets = entry.line.targets[:LOOKED_AT]
+        open_ = [node for node in targets if node not in known and (added is None or node in added)]
+        order = sorted(open_, key=lambda node: (node not in self.first, node not in self.retrieved, node))
+        groups: dict[str, list[int]] = {}
+        for node in order:
+            groups.setdefault(self.names.of(node), []).append(node)
+        shown = list(told)
+        for at, (name, nodes) in enumerate(groups.items()):
+            if self.most is not None and at == self.most:
+                break
+            joint = "; " if shown else ""
+            piece = f"{joint}{name}" + (f" ×{len(nodes)}" if len(nodes) > 1 else "")
+            if len(nodes) > rest or len(text) + len(piece) + len(f" and {rest} more") > limit:
+                continue
+            text, rest = text + piece, rest - len(nodes)
+            shown += nodes
+        left = (f" and {rest} more" if shown else f"{rest}") if rest else ""
+        return Entry(entry.n, entry.line, text + left, tuple(shown))
+
+    def _literals(self, entry: Entry) -> Entry:
+        """A line of literals with its values whole, those in the question's language first."""
+        graph, line = self.release[Graph], entry.line
+        values = [
+            literal
+            for literal in graph.literals(line.entity)
+            if line.key in (graph.property_code(literal.property), graph.property_iri(literal.property))
+        ]
+        values.sort(key=lambda literal: literal.lang.partition("-")[0] != self.language)
+        texts = list(dict.fromkeys(filter(None, (plain(literal.value) for literal in values))))
+        text, limit = f"{plain(entry.line.label)}:", LONG_LINE_CHARACTERS
+        told = 0
+        for value in texts:
+            left = len(texts) - told - 1
+            room = limit - len(text) - 2 - (len(f" and {left} more") if left else 0)
+            if room < min(len(value), NAME_CHARACTERS):
+                break
+            text += f"{';' if told else ''} {shorten(value, room)}"
+            told += 1
+        left = len(texts) - told
+        if not told:
+            return entry
+        return Entry(entry.n, entry.line, text + (f" and {left} more" if left else ""), ())
+
+
+def best_header(header: Entry, limit: int) -> Entry:
+    """A header of at most ``limit`` characters."""
+    return Entry(header.n, header.line, shorten(header.text, limit), header.shown)
+
+
+def members_of(reads: Iterable[Read]) -> frozenset[int]:
+    """The entities that the documents are about: their own, and those that were chained to them."""
+    return frozenset(entity for read in reads for entity in read.headers)
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a text has letters rather than digits and signs, as coordinates have."""
+    return sum(map(str.isalpha, text)) >= PROSE * len(text)
+
+
+PATHS: Final = 5  # that are told
+NODES_LOOKED_AT: Final = 200  # nodes from either end whose triples are followed
+ASIDE: Final = int(Category.Concept | Category.Time)
+"""Categories that no way leads through: whatever is of one type or century is joined by it."""
+
+
+def paths_of(release: Release, query: Query, documents: Sequence[int], language: str) -> list[Finding]:
+    """The paths of a question's walk to the first of ``documents`` that it did not land at, triple by triple; none to one
+    where documents hang together by what their chained entities say alone."""
+    walked, held, facts = release[Walker].walk(query), release[Documents], Facts(release)
+    found: list[Finding] = []
+    for document in documents:
+        way: list[int] = []
+        nodes = [held.entity(one) for one in walked.path(document)]
+        for start, end in pairwise(nodes):
+            step = triples_between(facts, start, end)
+            if not step:
+                break
+            way += step
+        else:
+            if way:
+                told = f"{walked.scored} documents compared"
+                found.append(replace(path(release, way, language, nodes[0]), origin=told))
+        if len(found) == PATHS:
+            break
+    return found
+
+
+def triples_between(facts: Facts, start: int, end: int) -> list[int]:
+    """The numbers of the triples of a short way from one node to another, in its order; [] where none is near.
+
+    It is looked for from both ends in turn, from the one with fewer nodes to go on from.
+    """
+    categories = facts.release[Graph].adjacency.categories
+    reached: tuple[dict[int, tuple[int, int]], ...] = ({start: (-1, -1)}, {end: (-1, -1)})
+    waiting, looked = ([start], [end]), 0
+    while waiting[0] and waiting[1] and looked < NODES_LOOKED_AT:
+        side = int(len(waiting[1]) < len(waiting[0]))
+        own, other = reached[side], reached[1 - side]
+        new: list[int] = []
+        for node in waiting[side]:
+            looked += 1
+            for number, s, _, o in facts.triples_of(node):
+                far = o if s == node else s
+                if far in own or (categories[far] & ASIDE and far not in (start, end)):
+                    continue
+                own[far] = (node, number)
+                if far in other:
+                    return [*reversed(_back(reached[0], far)), *_back(reached[1], far)]
+                new.append(far)
+        waiting[side][:] = new
+    return []
+
+
+def _back(reached: dict[int, tuple[int, int]], node: int) -> list[int]:
+    """The triples from a node back to where it was reached from."""
+    found: list[int] = []
+    while reached[node][1] >= 0:
+        node, number = reached[node]
+        found.append(number)
+    return found
+
+
+ITEM = re.compile(r"Q[1-9]\d{0,11}")
+IMAGE = "P18"
+COMMONS = "https://commons.wikimedia.org/wiki/Special:FilePath/"
+MOST_IDS = 50  # in one request; the API's limit
+PIECE = 65536  # bytes read at once, so that the time is looked at between
+FAILURE_SECONDS = 600.0  # how long a failure is remembered, so that not every question waits for it
+RESPONSE_BYTES = 4_000_000  # a longer response is a failure
+CACHED = 1000  # entities whose texts are kept in memory
+TEXT_CHARACTERS = 700  # of one entity's text
+VALUES = 3  # told of one property
+MONTH, YEAR = 10, 9  # precisions of a date in Wikidata's data model
+
+
+class WikidataError(Exception):
+    """No usable answer; why does not matter to anyone but the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """What Wikidata says of an item, all of it untrusted: ``claims`` as (name of the property, values); ``image``: the
+    address of its picture (P18) at Wikimedia Commons, "" for none."""
+
+    id: str
+    label: str
+    description: str
+    claims: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    image: str = ""
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """A redirect is an error: it could lead anywhere."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+@lru_cache(1)
+def _opener() -> OpenerDirector:
+    return build_opener(_NoRedirects)
+
+
+@lru_cache(1)
+def _user_agent() -> str:
+    """Who asks, as Wikimedia's policy wants it."""
+    try:
+        name = f"crmrag/{version('crmrag')}"
+    except PackageNotFoundError:
+        name = "crmrag"
+    return f"{name} (CRM-RAG; question answering over CIDOC-CRM) python-urllib"
+
+
+def ask_wikidata(config: Wikidata, deadline: float, ids: Sequence[str], language: str) -> dict[str, Entity]:
+    """The items among ``ids`` that exist, in a language, else in English, by ``deadline`` (of time.monotonic): one request
+    for the items, one for the names of what they lead to. Raises WikidataError."""
+    raw = _ask(config, deadline, ids, "labels|descriptions|claims", language)
+    claims = {id: _claims(item, config) for id, item in raw.items()}
+    held = [one for one in config.properties if any(one in own for own in claims.values())]
+    values = (value for own in claims.values() for values in own.values() for value in values)
+    wanted = list(dict.fromkeys([*held, *filter(ITEM.fullmatch, values)]))[:MOST_IDS]
+    try:
+        named = _ask(config, deadline, wanted, "labels", language) if wanted else {}
+    except WikidataError:
+        named = {}  # label and description are worth having without claims
+    labels = {id: _label(item, "labels", language) for id, item in named.items()}
+    found = {}
+    for id, item in raw.items():
+        (file,) = claims[id].pop(IMAGE, [""])[:1]
+        shown = [
+            (labels.get(one, ""), [labels.get(v, "") if ITEM.fullmatch(v) else v for v in values])
+            for one, values in claims[id].items()
+        ]
+        told = [(name, tuple(filter(None, values))) for name, values in shown if name]
+        found[id] = Entity(
+            id,
+            _label(item, "labels", language),
+            _label(item, "descriptions", language),
+            tuple((name, values) for name, values in told if values),
+            COMMONS + quote(file.replace(" ", "_"), safe="") if file else "",
+        )
+    return found
+
+
+def _ask(
+    config: Wikidata, deadline: float, ids: Sequence[str], what: str, language: str
+) -> dict[str, dict[str, Any]]:
+    """Items by id, those that do not exist left out."""
+    languages = "|".join(dict.fromkeys([language, "en"]))
+    query = {"action": "wbgetentities", "ids": "|".join(ids), "props": what, "languages": languages}
+    address = f"{config.address}?{urlencode({**query, 'format': 'json'})}"
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise WikidataError("out of time")
+    request = Request(address, headers={"User-Agent": _user_agent(), "Accept": "application/json"})
+    body = b""
+    try:
+        with _opener().open(request, timeout=left) as response:
+            while piece := response.read1(PIECE):
+                body += piece
+                if len(body) > RESPONSE_BYTES or time.monotonic() > deadline:
+                    raise WikidataError("too long")
+        answer = json.loads(body)
+    except (
+        OSError,
+        HTTPException,
+        ValueError,
+        RecursionError,
+    ) as error:  # a status other than 2xx is an OSError too
+        raise WikidataError(str(error)) from error
+    items = _dict(answer).get("entities")
+    if not isinstance(items, dict):
+        raise WikidataError("no entities")
+    merged = {_dict(_dict(item).get("redirects")).get("from"): item for item in items.values()}
+    found = {id: _dict(items.get(id) or merged.get(id)) for id in ids}
+    return {id: item for id, item in found.items() if item and "missing" not in item}
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return plain(value) if isinstance(value, str) else ""
+
+
+def _label(item: Mapping[str, Any], part: str, language: str) -> str:
+    """The text of ``labels`` or ``descriptions`` in the language, else in English."""
+    held = _dict(item.get(part))
+    found = (_text(_dict(held.get(code)).get("value")) for code in (language, "en"))
+    return next(filter(None, found), "")
+
+
+def _claims(item: Mapping[str, Any], config: Wikidata) -> dict[str, list[str]]:
+    """The first values of each wanted property, items as their ids; of the preferred rank where there are such."""
+    held = _dict(item.get("claims"))
+    found: dict[str, list[str]] = {}
+    for one in (*config.properties, IMAGE):
+        stated = held.get(one)
+        claims = [_dict(claim) for claim in stated] if isinstance(stated, list) else []
+        claims = [claim for claim in claims if claim.get("rank") != "deprecated"]
+        claims.sort(key=lambda claim: claim.get("rank") != "preferred")
+        if values := list(filter(None, map(_value, claims)))[:VALUES]:
+            found[one] = values
+    return found
+
+
+def _value(claim: Mapping[str, Any]) -> str:
+    """A text, an item's id, or a date: ``1105`` or ``1105-09-22`` from ``+1105-09-22T00:00:00Z``; "" below the precision of
+    a year, and for anything else."""
+    value = _dict(_dict(claim.get("mainsnak")).get("datavalue")).get("value")
+    if not isinstance(value, dict):
+        return _text(value)
+    if "time" not in value:
+        return _text(value.get("id")) or _text(value.get("text"))
+    match = re.fullmatch(r"([+-])0*(\d{1,6})-(\d\d)-(\d\d)T.*", _text(value.get("time")))
+    precision = value.get("precision")
+    if not match or not isinstance(precision, int) or precision < YEAR:
+        return ""
+    sign, year, month, day = match.groups()
+    date = {YEAR: year, MONTH: f"{year}-{month}"}.get(precision, f"{year}-{month}-{day}")
+    return f"{date} BC" if sign == "-" else date
+
+
+def text_of(entity: Entity) -> str:
+    """``Asinou: church in Cyprus. inception: 1105; …`` on one line; "" for an item without a label."""
+    if not entity.label:
+        return ""
+    head = f"{entity.label}: {entity.description}" if entity.description else entity.label
+    claims = "; ".join(f"{name}: {', '.join(values)}" for name, values in entity.claims)
+    return shorten(f"Wikidata {entity.id} — {head}" + (f". {claims}" if claims else ""), TEXT_CHARACTERS)
+
+
+MARGIN = 0.05  # of the time, so that what came in time is used
+_LINK = re.compile(r"https?://(?:www\.)?wikidata\.org/(?:entity|wiki)/(Q[1-9]\d{0,11})")
+
+
+@dataclass
+class WikidataTexts:
+    """Asks Wikidata's API, and keeps what it said and what failed; for many threads at once.
+
+    ``clock`` in seconds, for the time that a failure is remembered.
+    """
+
+    config: Wikidata
+    clock: Callable[[], float] = time.monotonic
+    _known: OrderedDict[tuple[str, str], Entity] = field(default_factory=OrderedDict)
+    _absent: OrderedDict[str, float] = field(default_factory=OrderedDict)  # until when not to ask again
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _down_until: float = float("-inf")
+
+    @classmethod
+    def from_release(cls, release: Release) -> WikidataTexts:
+        """What Wikidata said of the entities is kept for every question; nothing is asked by opening it."""
+        return cls(release.method.wikidata)
+
+    def texts(self, ids: Sequence[str], language: str = "en") -> dict[str, Entity]:
+        """What Wikidata says of these ids (``Q`` and digits; others are left out), within ``timeout_seconds`` in all.
+
+        Never raises: what could not be had is missing. After a failure of the network or the server nothing is asked for
+        ``FAILURE_SECONDS``; an id that Wikidata does not have is not asked for again while it is remembered.
+        """
+        wanted = [id for id in dict.fromkeys(ids) if ITEM.fullmatch(id)][: self.config.entities]
+        with self._lock:
+            now = self.clock()
+            missing = [id for id in wanted if (id, language) not in self._known]
+            missing = [id for id in missing if now >= self._absent.get(id, now)]
+            asked = bool(missing) and now >= self._down_until
+        if asked:
+            self._fetch(missing, language)
+        return self.known(wanted, language)
+
+    def known(self, ids: Sequence[str], language: str = "en") -> dict[str, Entity]:
+        """What is kept of these ids; nothing is asked."""
+        with self._lock:
+            return {id: self._known[id, language] for id in ids if (id, language) in self._known}
+
+    def _fetch(self, ids: Sequence[str], language: str) -> None:
+        """Ask in a thread, which is left alone when the time is over: a name server cannot be told to hurry."""
+        result: list[Mapping[str, Entity]] = []
+        seconds = self.config.timeout_seconds
+        deadline = time.monotonic() + seconds
+
+        def ask() -> None:
+            with suppress(WikidataError):
+                result.append(ask_wikidata(self.config, deadline - MARGIN * seconds, ids, language))
+
+        thread = threading.Thread(target=ask, name="wikidata", daemon=True)
+        thread.start()
+        thread.join(max(0.0, deadline - time.monotonic()))
+        with self._lock:
+            later = self.clock() + FAILURE_SECONDS
+            if not result:
+                self._down_until = later
+                return
+            for id in ids:
+                if id in result[0]:
+                    self._known[id, language] = result[0][id]
+                else:
+                    self._absent[id] = later
+            for kept in (self._known, self._absent):
+                while len(kept) > CACHED:
+                    kept.popitem(last=False)
+
+
+def wikidata_id(iri: str) -> str | None:
+    """The id in a link to Wikidata, None for any other IRI."""
+    match = _LINK.fullmatch(iri)
+    return match[1] if match else None
+
+
+def _ids_of(release: Release, entity: int) -> list[str]:
+    links = (link.iri for link in release[Graph].links(entity) if link.kind == "wikidata")
+    return [id for id in map(wikidata_id, links) if id is not None]
+
+
+def images_of(
+    release: Release, entities: Sequence[int], texts: WikidataTexts, language: str
+) -> dict[int, tuple[str, ...]]:
+    """Addresses of pictures (P18) of those entities that link to items which ``texts`` keeps; nothing is asked."""
+    found: dict[int, tuple[str, ...]] = {}
+    for entity in entities:
+        kept = texts.known(_ids_of(release, entity), language).values()
+        if images := tuple(one.image for one in kept if one.image):
+            found[entity] = images
+    return found
+
+
+def wikidata_lines(
+    release: Release,
+    analysis: Analysis,
+    reads: Sequence[Read],
+    texts: WikidataTexts | None,
+    budgets: Sequence[Budget],
+) -> tuple[ContextLine, ...]:
+    """What Wikidata says of the first entities that link to it, as far as ``budgets`` hold it; nothing without ``texts``."""
+    if texts is None:
+        return ()
+    links: dict[str, tuple[int, int]] = {}  # id -> number of the source, entity
+    for read in reads:
+        for entity in read.headers:
+            for id in _ids_of(release, entity):
+                if len(links) < texts.config.entities:
+                    links.setdefault(id, (read.n, entity))
+    lines: list[ContextLine] = []
+    seen: set[int] = set()
+    for id, item in texts.texts(list(links), analysis.reading.language).items():
+        n, node = links[id]
+        text = text_of(item)
+        if text and pay([text], budgets, frame=() if n in seen else frame("wikidata", n)):
+            seen.add(n)
+            lines.append(ContextLine(text, Kind.WIKIDATA, n, (node,)))
+    return tuple(lines)
+
 
 # Characters of the block of counts, and how long its lists are. Source: the published CRM-RAG.
 COUNTS_CHARACTERS = 3000
@@ -63,7 +725,7 @@ TYPES = 15
 CENTRAL = 20  # names by PageRank, for each category
 MAKERS = 30  # actors by number of works
 RELATIONSHIPS = 8
-NAME_CHARACTERS = 60  # of a name in a list
+LISTED_CHARACTERS = 60  # of a name in a list
 
 
 def counts_lines(
@@ -140,7 +802,7 @@ def _bit(category: str) -> int:
 
 
 def _name(label: str) -> str:
-    return shorten(plain(label), NAME_CHARACTERS)
+    return shorten(plain(label), LISTED_CHARACTERS)
 
 
 # Priorities of triples: both ends retrieved, high-value property, labelled, other.

@@ -14,7 +14,7 @@ from crmrag_query.answers.records import Answer, answer_of
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.manifest import PIPELINE, sha256_file
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.modes import EXPANSIONS, Mode
+from crmrag_query.config.loading import EXPANSIONS, Mode
 from crmrag_query.errors import ModelError, QuestionError
 from crmrag_query.evaluation.questions import GoldQuestion, read_questions
 from crmrag_query.evaluation.scores import (

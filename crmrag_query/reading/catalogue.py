@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.entities.named import type_nodes
+from crmrag_query.entities.details import type_nodes
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES, language

@@ -18,8 +18,7 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.config.loading import ByForm, RetrievalConfig
-from crmrag_query.config.modes import Mode
+from crmrag_query.config.loading import ByForm, Mode, RetrievalConfig
 from crmrag_query.errors import ReleaseError, TookTooLong, in_a_line
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval.channels import TIED, Channel, Ties, channel_of

@@ -22,8 +22,7 @@ import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.communities import Communities
-from crmrag_query.config.loading import Subgraph
-from crmrag_query.config.modes import Walk
+from crmrag_query.config.loading import Subgraph, Walk
 from crmrag_query.dates import Interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.modes import Measure, Walk
+from crmrag_query.config.loading import Nearness, Walk
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.arrays import Ints, spread
 from crmrag_query.graph_partitions import ALIGNER, PARTITIONS, Aligner, GraphPartitions
@@ -248,7 +248,9 @@ class Walker:
         asked = vectors.asked(encoder.of_tokens.tokens(query.text, encoder.settings.query_prefix))
         return lambda documents: vectors.scores(asked, documents)
 
-    def measured(self, measure: Measure, query: Query, graph: Stitched, landings: Ints, sure: Reals) -> Reals:
+    def measured(
+        self, measure: Nearness, query: Query, graph: Stitched, landings: Ints, sure: Reals
+    ) -> Reals:
         """Of all that is stitched, float64 [n], by one of the measures; PageRank begins anew at the landings (rows), at each
         as often as it is ``sure``. All alike where it cannot be measured: without a vector, or without a landing."""
         if measure == "interaction":

@@ -18,8 +18,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import SetWords
 from crmrag_query.dates import Interval, civil, describe, parse_date, year_interval
 from crmrag_query.documents.pages import is_read
-from crmrag_query.entities.details import Details
-from crmrag_query.entities.named import Named, SourceTriple, type_nodes
+from crmrag_query.entities.details import Details, Named, SourceTriple, type_nodes
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED, Ints, Longs, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex, language_matches
@@ -30,7 +29,7 @@ from crmrag_query.plans.records import Member as MemberCondition
 from crmrag_query.plans.sparql import to_sparql
 from crmrag_query.plans.world import World, how_many
 from crmrag_query.retrieval.aggregation import DATING, DateIndex
-from crmrag_query.sets.describe import describe_plan, plan_json, prose, sentence_of, title_of
+from crmrag_query.sets.describe import JOINT, Wording, describe_plan, plan_json, prose, sentence_of, title_of
 from crmrag_query.sets.records import (
     FIRST_PAGE,
     AnswerSet,
@@ -43,7 +42,6 @@ from crmrag_query.sets.records import (
     Row,
     Stated,
 )
-from crmrag_query.sets.wording import JOINT, Wording
 from crmrag_query.text import fold, plain
 from crmrag_query.timing import check
 

@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.dates import year_interval
-from crmrag_query.entities.details import NOWHERE, Whereabouts
-from crmrag_query.entities.named import category_name
+from crmrag_query.entities.details import NOWHERE, Whereabouts, category_name
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints, Longs, distinct, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
@@ -28,9 +27,8 @@ from crmrag_query.plans.records import Anchor, Compute, Constraint, Dated, Membe
 from crmrag_query.plans.world import OF_TYPE, Known, Pairs, Walk, World, class_numbers, pairs, routes_of
 from crmrag_query.relationships.engine import BLOCK, Catalogue
 from crmrag_query.sets.build import Reader, century_label, labels_of
-from crmrag_query.sets.describe import plan_json
+from crmrag_query.sets.describe import Wording, plan_json
 from crmrag_query.sets.records import Choices, Facet, Facets, FacetValue, Marks, PossibleValue, Spot, What
-from crmrag_query.sets.wording import Wording
 from crmrag_query.text import fold, plain
 from crmrag_query.timing import check
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from crmrag_query.artifacts.release import Release
 from crmrag_query.communities import NONE, Communities, Summaries
 from crmrag_query.documents.documents import Documents, Line
-from crmrag_query.entities.named import Named, SourceTriple, category_name, type_nodes
+from crmrag_query.entities.details import Named, SourceTriple, category_name, type_nodes
 from crmrag_query.errors import MissingExtraError, ModelError, QuestionError, UnknownEntity
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Graph, Triple, TriplesIndex

@@ -10,9 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from crmrag_query.artifacts.manifest import COMPANIONS, PROVENANCE, read_manifest
-from crmrag_query.artifacts.release import Release
-from crmrag_query.artifacts.signature import check_signature
-from crmrag_query.artifacts.verify import Advance, faults_of_files, provenance_faults
+from crmrag_query.artifacts.release import (
+    Advance,
+    Release,
+    check_signature,
+    faults_of_files,
+    provenance_faults,
+)
 from crmrag_query.communities import FOLDER, NONE, Communities
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ReleaseError

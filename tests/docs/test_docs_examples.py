@@ -29,8 +29,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.client.local import open_engine
 from crmrag_query.config.datasets import load_datasets
-from crmrag_query.config.loading import load_method
-from crmrag_query.config.modes import load_modes
+from crmrag_query.config.loading import load_method, load_modes
 from crmrag_query.config.operations import Operations, load_operations
 from crmrag_query.evaluation.questions import read_questions
 from crmrag_query.ontology.load import load_ontology

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crmrag_query.config.modes import EXPANSIONS, Mode, load_modes
+from crmrag_query.config.loading import EXPANSIONS, Mode, load_modes
 
 CRM = load_modes()["crm"]
 SHIPPED = (

@@ -19,6 +19,7 @@ from crmrag_query.config.loading import (
     Constants,
     EventsPart,
     ExtractionPart,
+    ModesPart,
     PromptsPart,
     QuestionLexicon,
     RelationshipSet,
@@ -29,7 +30,6 @@ from crmrag_query.config.loading import (
     TranslationsPart,
     WeightsPart,
 )
-from crmrag_query.config.modes import ModesPart
 from crmrag_query.config.operations import Operations
 from crmrag_query.config.reading import default_folder, read_yaml
 from crmrag_query.config.service import ServiceConfig

@@ -17,7 +17,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.modes import FILE, VARIABLES, Mode, load_modes, mode_files
+from crmrag_query.config.loading import FILE, VARIABLES, Mode, load_modes, mode_files
 from crmrag_query.config.reading import part_file
 from crmrag_query.errors import ConfigError, CrmRagError, QuestionError
 from crmrag_query.retrieval.release_channels import Query, ReleaseChannels, Shares

@@ -15,7 +15,7 @@ import pytest
 from crmrag_query.answers.ask import Ask, stream
 from crmrag_query.answers.records import Answer, Evidence, answer_of, is_lasting
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.config.modes import Bounds
+from crmrag_query.config.loading import Bounds
 from crmrag_query.errors import ModelError, QuestionError
 from crmrag_query.llm.model import CannedModel, LiteLLM, Message, Metered, Model, Reply, Request
 from crmrag_query.plans.records import Plan

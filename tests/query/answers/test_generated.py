@@ -10,15 +10,10 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.answers.ask import EXTRACTIVE, ask
-from crmrag_query.answers.generated import (
-    REPLY,
-    Written,
-    messages_for,
-    most_documents,
-    stream_answer,
-)
+from crmrag_query.answers.generated import REPLY, messages_for, most_documents, stream_answer
 from crmrag_query.answers.records import WARN_BELOW, Answer, Source, Token, answer_text, is_lasting
 from crmrag_query.answers.sources import SourceList
+from crmrag_query.answers.support import Written
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config import load_method
 from crmrag_query.context.context import Context, ContextLine, ContextSource, Kind
@@ -255,6 +250,5 @@ def test_the_published_numbers_of_documents_are_a_cap_where_they_are_wanted(name
     assert most_documents(config, model) is None and not config.capped
     capped = config.model_copy(update={"capped": True})
     assert most_documents(capped, model) == most
-    assert most_documents(capped, None) is None
     bare = capped.model_copy(update={"documents_per_model": {}})
     assert most_documents(bare, model) is None

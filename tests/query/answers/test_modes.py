@@ -19,7 +19,7 @@ from crmrag_query.client.local import open_engine
 from crmrag_query.client.wire import Ask as AskRequest
 from crmrag_query.client.wire import ListModes
 from crmrag_query.communities import Communities
-from crmrag_query.config.modes import Mode
+from crmrag_query.config.loading import Mode
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ConfigError, QuestionError

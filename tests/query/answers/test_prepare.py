@@ -13,7 +13,7 @@ from crmrag_query.answers.ask import Ask, ask, prepare, search, stream
 from crmrag_query.answers.records import Evidence
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.context.wikidata import WikidataTexts
+from crmrag_query.context.assemble import WikidataTexts
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.graph import Graph
 from crmrag_query.retrieval.pipeline import k_of, retrieve

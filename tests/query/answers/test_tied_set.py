@@ -12,7 +12,7 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import individuals, relied_on
 from crmrag_query.artifacts.release import Release
 from crmrag_query.documents.documents import Documents
-from crmrag_query.entities.named import type_nodes
+from crmrag_query.entities.details import type_nodes
 from crmrag_query.graph.graph import Graph
 from crmrag_query.retrieval.aggregation import DateIndex
 from crmrag_query.retrieval.pipeline import retrieve

@@ -21,9 +21,9 @@ from crmrag_query.artifacts.release import Opener, Release, open_release
 from crmrag_query.client.local import open_engine
 from crmrag_query.client.wire import Ask as AskRequest
 from crmrag_query.client.wire import ListModes
-from crmrag_query.config.modes import Walk
+from crmrag_query.config.loading import Walk
+from crmrag_query.context.assemble import Facts, triples_between
 from crmrag_query.context.context import Finding
-from crmrag_query.context.lines import Facts, triples_between
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import QuestionError, ReleaseError

@@ -20,7 +20,7 @@ from crmrag_query.answers.records import (
 )
 from crmrag_query.cli.ask import ask, chat, tell
 from crmrag_query.cli.look import modes
-from crmrag_query.entities.named import SourceTriple
+from crmrag_query.entities.details import SourceTriple
 from crmrag_query.errors import QuestionError, ReleaseNotFound
 from crmrag_query.text import printable
 from tests.support.builds import Project, build_all, make_project

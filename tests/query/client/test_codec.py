@@ -30,7 +30,7 @@ from crmrag_query.codec import (
     to_plain,
     to_problem,
 )
-from crmrag_query.entities.named import Coordinates, Named, SourceTriple
+from crmrag_query.entities.details import Coordinates, Named, SourceTriple
 from crmrag_query.shown import Shown
 
 texts = st.text(st.characters(codec="utf-8"))

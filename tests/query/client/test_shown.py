@@ -24,7 +24,7 @@ from crmrag_query.client.records import (
     Ranking,
     Related,
 )
-from crmrag_query.entities.named import Named, SourceTriple
+from crmrag_query.entities.details import Named, SourceTriple
 from crmrag_query.shown import Shown, bidi, link, paragraphs, table
 
 QUESTION = "When was the church of Asinou built?"

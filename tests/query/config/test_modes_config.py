@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.config.modes import load_modes
+from crmrag_query.config.loading import load_modes
 from crmrag_query.config.reading import default_folder
 from crmrag_query.errors import ConfigError
 from crmrag_query.retrieval.channels import known_modes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.context import assemble, lines
+from crmrag_query.context import assemble
 from crmrag_query.context.context import Context
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.graph.graph import Graph
@@ -41,11 +41,7 @@ def built(folder: Path, source: str) -> Release:
 @contextmanager
 def fixed(**constants: Any) -> Iterator[None]:
     """Other constants of contexts than those of the program."""
-    with ExitStack() as stack:
-        for module in (assemble, lines):
-            own = {name: value for name, value in constants.items() if hasattr(module, name)}
-            if own:
-                stack.enter_context(patch.multiple(module, **own))
+    with patch.multiple(assemble, **constants):
         yield
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.context.lines import NAME_CHARACTERS, Entry, Names, Writer, read_document
+from crmrag_query.context.assemble import NAME_CHARACTERS, Entry, Names, Writer, read_document
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.graph.graph import Graph
 from tests.query.context.conftest import BASE, built, fixed, node_of

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.context.assemble import Enrichment
+from crmrag_query.context.assemble import Enrichment, Fact, Facts, Names, read_document
 from crmrag_query.context.context import Budget, ContextLine
-from crmrag_query.context.lines import Fact, Facts, Names, read_document
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from tests.query.context.conftest import built, candidates_of, fixed, node_of
 

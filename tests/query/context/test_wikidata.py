@@ -13,16 +13,16 @@ import pytest
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Wikidata, load_method
 from crmrag_query.config.reading import default_folder
-from crmrag_query.context import wikidata as asking
-from crmrag_query.context.assemble import assemble
-from crmrag_query.context.context import Kind
-from crmrag_query.context.wikidata import (
+from crmrag_query.context import assemble as asking
+from crmrag_query.context.assemble import (
     FAILURE_SECONDS,
     TEXT_CHARACTERS,
     WikidataTexts,
+    assemble,
     text_of,
     wikidata_id,
 )
+from crmrag_query.context.context import Kind
 from crmrag_query.questions.form import Form
 from tests.query.context.conftest import analysis_of, blocks_of, built, candidates_of, limited, parse
 from tests.support.wikidata_server import CHURCH, Answering, claim, item, send, wiki

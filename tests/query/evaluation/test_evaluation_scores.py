@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from crmrag_query.answers.records import Answer, Source
 from crmrag_query.artifacts.manifest import PIPELINE
 from crmrag_query.context.context import Context, ContextLine, ContextSource, Kind
-from crmrag_query.entities.named import Named
+from crmrag_query.entities.details import Named
 from crmrag_query.errors import QuestionError
 from crmrag_query.evaluation.evaluate import parse_stages, systems
 from crmrag_query.evaluation.questions import GoldQuestion

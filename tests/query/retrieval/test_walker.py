@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_query.config.modes import Walk
+from crmrag_query.config.loading import Walk
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph_partitions import GraphPartitions
 from crmrag_query.retrieval.release_channels import personalised_pagerank

@@ -9,9 +9,9 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import Dated, Plan, Related, Way
 from crmrag_query.plans.world import World
+from crmrag_query.sets.describe import changed
 from crmrag_query.sets.facets import choices
 from crmrag_query.sets.records import Change, Choices, What
-from crmrag_query.sets.wording import changed
 from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, PAINTING, SPAN, iri
 
 LOCATED = Plan(target=PAINTING, where=(Related(way=Way(relationships=("thing_place_c_located_in",))),))

@@ -21,9 +21,8 @@ from crmrag_query.plans.records import (
     Way,
 )
 from crmrag_query.plans.world import World
-from crmrag_query.sets.describe import describe_plan, plan_json
+from crmrag_query.sets.describe import changed, describe_plan, plan_json
 from crmrag_query.sets.records import Change, Chip, Edits, Option, Years
-from crmrag_query.sets.wording import changed
 from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, NOT_IVORY, PAINTING, SPAN, computed, iri
 
 

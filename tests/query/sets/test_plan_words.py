@@ -26,8 +26,7 @@ from crmrag_query.plans.records import (
     read_plan,
 )
 from crmrag_query.plans.world import World
-from crmrag_query.sets.describe import describe_plan, plan_json, title_of, without
-from crmrag_query.sets.wording import Wording
+from crmrag_query.sets.describe import Wording, describe_plan, plan_json, title_of, without
 from tests.support.set_world import ALL, BASE, BY_ADA, MADE, MATERIAL, NORTH, PAINTING, SPAN, computed, iri
 
 IVORY = Related(way=MATERIAL, to=Anchor(iris=(iri("ivory"),)), negated=True)

@@ -25,10 +25,9 @@ from crmrag_query.plans.records import (
 )
 from crmrag_query.plans.within import read_within
 from crmrag_query.sets.build import Told, answer_set
-from crmrag_query.sets.describe import misstated, prose
+from crmrag_query.sets.describe import Wording, misstated, prose
 from crmrag_query.sets.records import AnswerSet, Cell, Chip, Identity
 from crmrag_query.sets.records import Member as Entry
-from crmrag_query.sets.wording import Wording
 from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, MAKERS, MATERIAL, SPAN, computed, iri
 
 METHOD = load_method()
