@@ -409,6 +409,8 @@ class Grammar:
                 yield f"two are asked for: {item.text}"  # "how many are *where*"
         for item in asking_anew(self.items, self.words, self.own):
             yield f"a second question: {item.text}"
+        # What "or" joins is one item; where it joins none, as of verbs, what is read holds of both or of one alone.
+        yield from (f"either: {item.text}" for item in self.items if "operators.or" in item.roles)
         dates = [item for item in self.items if item.sort == "date"]
         either = roles["operators.or"]
         for item in dates:
