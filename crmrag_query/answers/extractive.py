@@ -132,7 +132,9 @@ def _of_types(release: Release, analysis: Analysis, nodes: list[int], own: Colle
     if typed or any(map(len, used)):
         return typed
     nodes = [node for node in nodes if node in own]
-    return AskedTypes(graph, analysis.reading).of(nodes) or nodes
+    if typed := AskedTypes(graph, analysis.reading).of(nodes):
+        return typed
+    return [] if analysis.reading.counts and analysis.reading.heads else nodes  # no persons are counted for presses
 
 
 def _nodes(mention: Mention) -> tuple[int, ...]:

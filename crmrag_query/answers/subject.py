@@ -349,6 +349,7 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
         for _, roles in own.phrases.at(words, at)
     ):
         return None
+    which = own.roles["questions.what"]
     filler = own.roles["verbs.empty"] | frozenset(map(fold, own.raw["whole"]["nouns"]))
     nouns = {(one.first, one.last) for one in spans if one.role == "ends"}
     if reading.expects:
@@ -360,7 +361,7 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
             and not (one.first and language.forms.articles.at(words, one.first - 1))
         }
     heads = {  # "which *works*" is no verb
-        at for at in reading.heads if at and reading.words[at - 1] in own.roles["questions.what"]
+        at for at in reading.heads if at and reading.words[at - 1] in which
     }
     # What only a number of the data's own states is told with what is stated of the thing.
     relations, counted = release.method.relations, set(release[Lexicon].numbers.values())
@@ -409,6 +410,8 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
         when = Asked(tuple(dates))
         asked += (when,) if any_known(release, nodes, [when]) else ()
     # Else a list is asked for, which what is not understood may restrict, unless it is of what a relation leads to.
+    if reading.form is not Form.SPECIFIC and not held.issuperset(reading.heads) and spoken.words[0] in which:
+        return None  # "which *plays* about Sappho were published …"
     listed = bool(reading.heads) and held.issuperset(reading.heads) and bool(asked)
     of_one = reading.form is Form.SPECIFIC or listed or (len(asking.clauses()) > 1 and bool(asked))
     if not (asked and not unknown) and not (of_one and unknown):
