@@ -134,7 +134,9 @@ def _of_types(release: Release, analysis: Analysis, nodes: list[int], own: Colle
     nodes = [node for node in nodes if node in own]
     if typed := AskedTypes(graph, analysis.reading).of(nodes):
         return typed
-    return [] if analysis.reading.counts and analysis.reading.heads else nodes  # no persons are counted for presses
+    return (
+        [] if analysis.reading.counts and analysis.reading.heads else nodes
+    )  # no persons are counted for presses
 
 
 def _nodes(mention: Mention) -> tuple[int, ...]:

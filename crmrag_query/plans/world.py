@@ -595,8 +595,8 @@ def _literal_ends(world: World, route: Route) -> tuple[tuple[int, tuple[int, ...
 XSD = "http://www.w3.org/2001/XMLSchema#"
 NUMBER = "^[+-]?[0-9]{1,300}([.][0-9]+)?([eE][+-]?[0-9]{1,2})?$"
 """Texts that are numbers, whatever their datatype; in the dialects of Python, RE2 and SPARQL."""
-DAYS = tuple(XSD + name for name in ("date", "dateTime", "gYear", "gYearMonth"))
-"""Datatypes of what is a date, however much it looks like a number."""
+DAYS = tuple(XSD + name for name in ("date", "dateTime", "gYearMonth"))
+"""Datatypes of what is a date, however much it looks like a number; a year alone is both."""
 
 
 @dataclass(frozen=True, slots=True)

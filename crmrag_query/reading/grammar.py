@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from crmrag_query.dates import Interval
+from crmrag_query.dates import Interval, civil
 from crmrag_query.graph.arrays import distinct, shared
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import PREPOSITION_ROLES, Language
@@ -68,6 +68,7 @@ from crmrag_query.reading.lexicon import (
     category_nodes,
     entities_of,
     vocabulary,
+    words_table,
 )
 from crmrag_query.reading.ties import Meaning, Tie, Ties
 from crmrag_query.text import fold, unmarked
@@ -92,7 +93,7 @@ PER_WORD, BY_TYPE, BY_OPERATORS = 0.8, 0.4, 2.0
 all that its operators make of it."""
 MEANINGS = 4  # of an item that are tried
 TRIED = 5  # ways of an item to one thing that are tried
-ACTOR, TIME = int(Category.Actor), int(Category.Time)
+ACTOR, TIME, THING = int(Category.Actor), int(Category.Time), int(Category.Thing)
 
 
 @dataclass(frozen=True)
@@ -1243,6 +1244,40 @@ class Grammar:
                     | {flag.first for role, flag in flags.items() if role in NEGATIONS}
                     | ({going_on.first} if going_on is not None else set()),
                 )
+            if not scored and period is not None:
+                yield from self._attach_year(state, parent, period, flags)
+
+    def _attach_year(
+        self, state: State, parent: int, period: Interval, flags: Mapping[str, Item]
+    ) -> Iterator[State]:
+        """A period of whole years as bounds of a number that the data call a year, of things that have no other date. What
+        says when something was made says one that is but called a year."""
+        first = None if period.begin is None else civil(period.begin)
+        behind = None if period.end is None else civil(period.end + 1)
+        if any(day is not None and day[1:] != (1, 1) for day in (first, behind)):
+            return
+        near, lexicon, code = state.nodes[parent], self.ties.lexicon, self.own.code
+        made = vocabulary(code).relations["created_on"].says if near.category & THING else frozenset[str]()
+        called = self.own.all_stems(words_table("kinds")["kinds"]["date"]["words"].get(code, ()))
+        ways = {iri: Way(paths=((iri,),)) for iri in lexicon.years}
+        stated = [iri for iri, way in ways.items() if leading_to(self.world, way, None)[near.nodes].any()]
+        for iri in stated:
+            stems = lexicon.step_stems(iri, code)
+            says = stems | made if stems <= called else stems
+            covered = frozenset(at for at in self.open if self.stems[at] in says)
+            bounds = Valued(
+                way=ways[iri], least=first and first[0], most=behind and behind[0] - 1,
+                negated=bool(flags.keys() & NEGATIONS),
+            )  # fmt: skip
+            unsaid = len(stated) > 1 and not covered
+            yield replace(
+                state,
+                conditions=(*state.conditions, (parent, Condition(None, number=bounds))),
+                covered=state.covered | covered,
+                score=state.score + 0.6 + self.weights.said * len(covered - state.covered) - SELDOM * unsaid,
+                doubt=state.doubt | ({"which date"} if unsaid and stems.isdisjoint(made) else set()),
+                used=state.used | {flag.first for role, flag in flags.items() if role in NEGATIONS},
+            )
 
     def _going_on(self, near: Meaning, tie: Tie) -> Item | None:
         """The words by which an event went on at a time, or the making of a thing: "under *construction* in 1875"."""

@@ -605,6 +605,24 @@ class Lexicon:
             found[iri] = called.most_common(1)[0][0] if called else ""
         return found
 
+    @cached_property
+    def years(self) -> tuple[str, ...]:
+        """Those that state years: by their datatype, or by what they are called in any language."""
+        world, table = self.world, self.world.graph.literal_table
+        nouns = words_table("kinds")["kinds"]["date"]["words"]
+        found = []
+        for iri in self.numbers:
+            number = world.property_numbers[iri]
+            rows = np.flatnonzero(world.literal_property == number)[:SAMPLED]
+            datatypes = [table.column("datatype")[int(row)].as_py() for row in rows]
+            called = any(
+                self.step_stems(iri, code) & language(code).all_stems(nouns.get(code, ()))
+                for code in LANGUAGES
+            )
+            if called or datatypes.count(YEAR) >= MOSTLY * len(rows):
+                found.append(iri)
+        return tuple(found)
+
     def dimension_types(self, code: str) -> dict[str, Ints]:
         """The types of dimensions by each stem of their names: "seats" for the seating capacity."""
         if code not in self._dimensions:
@@ -667,6 +685,7 @@ class Lexicon:
         return frozenset(found)
 
 
+YEAR = "http://www.w3.org/2001/XMLSchema#gYear"
 SAMPLED, MOSTLY = (
     200,
     0.9,
