@@ -245,6 +245,7 @@ class Grammar:
     pictured: frozenset[str] = frozenset()
     known: frozenset[int] = frozenset()
     saying: frozenset[str] = frozenset()
+    meant: tuple[Item, ...] = ()
     asides: frozenset[str] = frozenset()
     least: float = -math.inf
     _said: dict[tuple[str, frozenset[int]], frozenset[int]] = field(default_factory=dict)
@@ -375,6 +376,19 @@ class Grammar:
         )  # "how do they break down by"
         if any(one.roles & NEVER_A_SET for one in self.items) and not split:
             yield "how or why"
+        telling = [one for one in self.items if one.sort != "op" or one.roles & MEANT]
+        taken = {at for one in telling for at in range(one.first, one.last)}
+        for op in self.meant:
+            if taken.isdisjoint(range(op.first, op.last)):
+                yield f"not said: {op.text}"
+        than = self.own.raw.get("comparing", {}).get("than", ())
+        compared = [
+            at for at, word in enumerate(self.words) if word in roles["operators.compare"] and at not in taken
+        ]
+        if compared and any(
+            word in than and at not in taken for at, word in enumerate(self.words) if at > compared[0]
+        ):
+            yield f"compared: {self.words[compared[0]]}"  # "*more* finds *than* Bell"
         if self.form.described and any(one.roles & WHERE_OR_WHEN for one in self.items[: self.form.opened]):
             yield "where or when"
         if self.form.described and len(spoken) == 1 and spoken[0].sort == "name":
@@ -452,6 +466,7 @@ class Grammar:
 
     def _heads(self, spoken: Sequence[Item], base: float) -> Iterator[tuple[State, list[Item]]]:
         form, nouns = self.form, [item for item in spoken if item.sort == "noun"]
+        often = any("questions.how_often" in item.roles for item in self.items)
         openers = [item for item in self.items if item.roles & DETERMINING]
         if form.counts:  # "wie viele … gibt es je …": what stands behind "how many" is counted
             openers = [one for one in openers if "questions.how_many" in one.roles] or openers
@@ -473,6 +488,9 @@ class Grammar:
             doubt = frozenset({f"vague: {item.text}"}) if item is not None and unsure else frozenset()
             if item is not None and meaning.named:
                 doubt |= self._unsure_name(item, meaning)
+            if often and (meaning.generic or not meaning.category & EVENT):
+                doubt |= {"how often"}  # what happened is counted, by its kind, and not what it happened to
+                score -= 0.0 if meaning.category & EVENT else self.weights.dropped
             return State((meaning,), (item,), (), frozenset(), used, base + score - meaning.cost, doubt=doubt)
 
         if (
@@ -521,8 +539,12 @@ class Grammar:
             if item is not direct and self.head_words:
                 # "which *books* …" asks for no bookseller, whatever a book is here
                 score -= self.weights.dropped
-            for meaning in item.meanings[:MEANINGS]:
-                yield start(meaning, item, score), [one for one in spoken if one is not item]
+            doubt = frozenset(
+                {f"asked for: {direct.text}"} if direct is not None and item is not direct else ()
+            )
+            for meaning in item.meanings[:MEANINGS]:  # "which *place* has the oldest bridges"
+                begun = start(meaning, item, score)
+                yield replace(begun, doubt=begun.doubt | doubt), [one for one in spoken if one is not item]
         if form.asks or not chosen:
             for item in [one for one in spoken if one.sort == "name"][:2]:
                 for meaning in item.meanings[:MEANINGS]:
@@ -535,6 +557,14 @@ class Grammar:
             and (form.what or not nouns)
             and not (form.asks and any(one.sort == "name" for one in spoken))
         ):
+            happened = self.ties.lexicon.typed(self.said, self.own.code) if often else {}
+            for stem, types in happened.items():  # "how often was it *repaired*"
+                target = Target(types=tuple(map(self.graph.iri, types.tolist())))
+                meaning = Meaning(entities_of(self.world, target), target, category=EVENT)
+                covered = frozenset(at for at in self.open if self.stems[at] == stem)
+                if (self.world.adjacency.categories[meaning.nodes] & EVENT).any():
+                    begun = start(meaning, None, self.weights.said)
+                    yield replace(begun, covered=covered), list(spoken)
             for meaning, score in self._whatever:
                 yield start(meaning, None, score), list(spoken)
 
@@ -1491,6 +1521,8 @@ class Grammar:
             score += 0.5
         if compute is None:
             compute = Compute(kind="count" if form.counts else "ask" if form.asks else "list")
+        if dates and compute.by not in TIMES:
+            state = replace(state, doubt=state.doubt | {f"not said: {unit}"})
         if "operators.sort_date" in ops:
             sort = "date"
         elif "operators.sort_label" in ops:
@@ -1703,7 +1735,7 @@ class Grammar:
     @cached_property
     def _unit(self) -> str:
         """The unit of time that the question has a word for, "" for none."""
-        for unit in ("century", "decade", "year"):
+        for unit in TIMES:
             if set(self.words) & self.own.roles[f"time.{unit}"]:
                 return unit
         return ""
@@ -1729,7 +1761,7 @@ class Grammar:
         return any(word in words and at and self.words[at - 1] in small for at, word in enumerate(self.words))
 
     def _unit_words(self) -> frozenset[str]:
-        return frozenset().union(*(self.own.roles[f"time.{unit}"] for unit in ("century", "decade", "year")))
+        return frozenset().union(*(self.own.roles[f"time.{unit}"] for unit in TIMES))
 
     def _best_dates(self, near: Meaning) -> list[Tie]:
         scored = []
@@ -2049,6 +2081,7 @@ SIZES = (
     ("operators.most", False), ("operators.highest", False), ("operators.fewest", True), ("operators.lowest", True),
 )  # fmt: skip
 """Superlatives of a number, and whether the least comes first."""
+TIMES = ("century", "decade", "year")
 TEMPORAL = ("operators.earliest", "operators.latest", "operators.sort_date")
 COUNTED = frozenset({"operators.most", "operators.fewest"})
 """Of these those of how many things there are."""

@@ -21,9 +21,18 @@ from crmrag_query.questions.form import Analysis
 from crmrag_query.questions.lexicon import asked
 from crmrag_query.reading.columns import Tables
 from crmrag_query.reading.earlier import Antecedent, as_list
-from crmrag_query.reading.grammar import BARE, DETERMINING, Grammar, Reading, second_question, with_titles
+from crmrag_query.reading.grammar import (
+    BARE,
+    DETERMINING,
+    MEANT,
+    PER,
+    Grammar,
+    Reading,
+    second_question,
+    with_titles,
+)
 from crmrag_query.reading.heard import analysed
-from crmrag_query.reading.items import Item, cut, items_of, joined
+from crmrag_query.reading.items import LASTING, Item, cut, items_of, joined
 from crmrag_query.reading.lexicon import Lexicon, verbs, vocabulary
 from crmrag_query.reading.ties import Ties
 from crmrag_query.timing import check
@@ -179,6 +188,7 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
         doubt = f"a second question: {' '.join(heard.words[second:])}"
         return [replace(one, doubt=one.doubt | {doubt}) for one in readings(release, alone, earlier)]
     nouns = [one for one in items if one.sort == "noun"]
+    grammar.meant = tuple(one for one in items if one.roles & MEANT - PER - {LASTING})
     grammar.known = frozenset(at for one in nouns for at in range(one.first, one.last))
     found: dict[str, Reading] = {}
     cuts = cut(heard.words, items, own, CUTS)
