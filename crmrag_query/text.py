@@ -69,6 +69,8 @@ def words(text: str) -> list[str]:
 
 def tokens_of(word: str) -> list[str]:
     """The tokens of one of ``words``."""
+    if word.isalnum():  # most are, and have no joint
+        return [word]
     parts = _JOINT.split(word)
     compound = len(parts) > 1 and len(word) <= LONGEST_IDENTIFIER and any(map(str.isdigit, word))
     return [word, *parts] if compound else parts

@@ -289,10 +289,13 @@ def _by_words(found: list[Evidence], reading: Reading) -> list[int]:
     """Line numbers that share content words with the question, best first: rank-bm25's Okapi, in which a form of a word
     ("painted", "painting") counts as the word."""
     asked = tuple(dict.fromkeys(reading.content))
+    begun: dict[str, list[str]] = {}
+    for word in asked:
+        begun.setdefault(word[:SHORTEST_STEM], []).append(word)
     corpus = [list(one.tokens) or [""] for one in found]
     known = {}
     for token in {token for tokens in corpus for token in tokens}:
-        alike = (word for word in asked if same_stem(token, word))
+        alike = (word for word in begun.get(token[:SHORTEST_STEM], ()) if same_stem(token, word))
         known[token] = token if token in asked else next(alike, token)
     corpus = [[known[token] for token in tokens] for tokens in corpus]
     scores = BM25Okapi(corpus).get_scores(list(asked))

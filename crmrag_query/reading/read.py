@@ -220,15 +220,18 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
                         continue
                     found[key] = reading
                     weighed.pop(key, None)
-                    if reading.score - HOPELESS > grammar.least:  # its set can only lower its score
-                        weighed[key] = whole = _weighed(release, reading)
-                        if whole is not None:
-                            grammar.least = max(grammar.least, whole.score - HOPELESS)
             except (
                 QuestionError,
                 ValidationError,
             ):  # longer than a plan may be, such as a word of a thousand letters
-                continue
+                pass
+            for key, one in sorted(found.items(), key=lambda one: -one[1].score):
+                if one.score - HOPELESS <= grammar.least:
+                    break  # its set can only lower its score
+                if key not in weighed:
+                    weighed[key] = whole = _weighed(release, one)
+                    if whole is not None:
+                        grammar.least = max(grammar.least, whole.score - HOPELESS)
     likely: list[Reading] = []
     for key, one in sorted(found.items(), key=lambda one: -one[1].score)[:EXECUTED]:
         if likely and one.score < max(known.score for known in likely) - HOPELESS:
