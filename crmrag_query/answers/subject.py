@@ -1047,14 +1047,14 @@ def example_questions(release: Release, language: str) -> Iterator[tuple[int, st
 
 
 def greeting(release: Release, understood: Understood, cited: SourceList) -> str:
-    """What can be asked: questions about a thing, a person and a place that are best known in this data, in the greeting's
-    language where questions are read in it."""
+    """What can be asked: questions about a thing, a person and a place that are best known in this data, and what there is; in
+    the greeting's language where questions are read in it."""
     language = greeted(understood.own.reading.words)
     language = language if language in release.method.questions.languages else understood.own.reading.language
     lines = [sentences().forms(language).greeting.replace("{title}", release.manifest.title)]
     for node, question in example_questions(release, language):
         lines.append(f"- {question} [{cited.cite(node, cited.type_triples(node))}]")
-    return "\n".join(lines)
+    return "\n".join([*lines, overview(release, language, cited)])
 
 
 REASONS = (Asked(("caused_by",)), Asked(("purpose",)), Asked(("commissioned_by",)))
