@@ -859,9 +859,10 @@ class Turn:
 
     def _recorded_of_named(self, cited: SourceList) -> str:
         """What is recorded of the one thing that the question names whole; "" where it names none or several."""
-        named = individuals(self.release, self.prepared.understood.own)
+        own = individuals(self.release, self.prepared.understood.own)
+        whole = [one for one in own if one.entities[0].how in WHOLE]
         nodes = named_alone(self.release, self.prepared.understood)
-        if len(named) != 1 or not 0 < len(nodes) <= PORTRAITS or named[0].entities[0].how not in WHOLE:
+        if len(whole) != 1 or not 0 < len(nodes) <= PORTRAITS:
             return ""
         language = self.prepared.analysis.reading.language
         return recorded(self.release, nodes, language, cited, self._expects)

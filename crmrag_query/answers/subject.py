@@ -1047,8 +1047,8 @@ def example_questions(release: Release, language: str) -> Iterator[tuple[int, st
 
 
 def greeting(release: Release, understood: Understood, cited: SourceList) -> str:
-    """What can be asked: questions about a thing, a person and a place that are best known in this data, and what there is; in
-    the greeting's language where questions are read in it."""
+    """What can be asked: questions about a thing, a person and a place that are best known in this data, and what it has; in the
+    greeting's language where questions are read in it."""
     language = greeted(understood.own.reading.words)
     language = language if language in release.method.questions.languages else understood.own.reading.language
     lines = [sentences().forms(language).greeting.replace("{title}", release.manifest.title)]
