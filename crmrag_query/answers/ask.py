@@ -714,7 +714,7 @@ class Turn:
             text = " ".join(filter(None, (found.text, found.lacking)))
             if found.text:
                 if found.lacking:
-                    more = recorded(release, asked.nodes, language, cited, self._expects, found.text)
+                    more = recorded(release, asked.nodes, language, cited, found.expects, found.text)
                     text = f"{text}\n{more}".rstrip()
                 return self._checked(text, cited, refused=False)
             found_as_set = isinstance(exact, Exact) and exact.certain and exact.set.size > 0

@@ -1130,10 +1130,12 @@ class Asked:
 
 @dataclass(frozen=True)
 class Told:
-    """Facts in words: ``text`` that cites, "" where none is known; ``lacking``: that some are not recorded."""
+    """Facts in words: ``text`` that cites, "" where none is known; ``lacking``: that some are not recorded, of which question
+    words ask for the categories ``expects``."""
 
     text: str
     lacking: str = ""
+    expects: int = 0
 
 
 def told_facts(
@@ -1143,7 +1145,7 @@ def told_facts(
     entity that has any. Where no entity has one of them, that is said."""
     facts = Facts(release, language)
     found = {node: list[Fact]() for node in nodes}
-    lacking = []
+    lacking, expects = [], 0
     for one in asked:
         known = {node: fact for node in nodes if (fact := one.of(facts, node)) is not None}
         for node, fact in known.items():
@@ -1151,19 +1153,21 @@ def told_facts(
                 found[node].append(fact)
         if not known and one.relations:
             lacking.append(facts.label(one.relations[0]))
+            expects |= one.expects
     having = {node: own for node, own in found.items() if own}
     missing = facts.lacking(nodes[0], ", ".join(dict.fromkeys(lacking))) if lacking else ""
     if not having:
-        return Told("", missing)
+        return Told("", missing, expects)
     if len(having) == 1:
         [(node, own)] = having.items()
-        return Told(told(facts, node, own, cited), missing)
+        return Told(told(facts, node, own, cited), missing, expects)
     head = facts.forms.alike.replace("{n}", str(len(nodes))).replace("{x}", facts.name(nodes[0]))
     lines = dict[str, list[int]]()
     for node, own in having.items():
         number = cited.cite(node, [triple for fact in own for triple in fact.triples])
         lines.setdefault(f"- {facts.typed(node)}: {' '.join(map(facts.entry, own))}", []).append(number)
-    return Told("\n".join([head, *(_cited([line], numbers) for line, numbers in lines.items())]), missing)
+    text = "\n".join([head, *(_cited([line], numbers) for line, numbers in lines.items())])
+    return Told(text, missing, expects)
 
 
 def any_known(release: Release, nodes: Sequence[int], asked: Sequence[Asked]) -> bool:
