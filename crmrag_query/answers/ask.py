@@ -41,7 +41,16 @@ from crmrag_query.answers.extractive import (
     refusal,
     speaks,
 )
-from crmrag_query.answers.facts import NAMED, Facts, any_known, nowhere, portrait, recorded, told_facts
+from crmrag_query.answers.facts import (
+    NAMED,
+    PORTRAITS,
+    Facts,
+    any_known,
+    nowhere,
+    portrait,
+    recorded,
+    told_facts,
+)
 from crmrag_query.answers.generated import fitted, messages_for, most_documents, stream_answer
 from crmrag_query.answers.records import (
     Answer,
@@ -704,6 +713,9 @@ class Turn:
             found = told_facts(release, asked.nodes, asked.asked, language, cited)
             text = " ".join(filter(None, (found.text, found.lacking)))
             if found.text:
+                if found.lacking:
+                    more = recorded(release, asked.nodes, language, cited, found.expects, found.text)
+                    text = f"{text}\n{more}".rstrip()
                 return self._checked(text, cited, refused=False)
             found_as_set = isinstance(exact, Exact) and exact.certain and exact.set.size > 0
             one_asked = prepared.analysis.form is Form.SPECIFIC
@@ -730,7 +742,8 @@ class Turn:
         parsed = exact.parsed if isinstance(exact, Exact) else exact
         says_no = is_denied(parsed, prepared.analysis)
         if refused := refusal(release, parsed, prepared.analysis, prepared.ranked):
-            return self._checked(refused, cited, refused=not says_no)
+            text = refused if says_no else f"{refused}\n{self._recorded_of_named(cited)}".rstrip()
+            return self._checked(text, cited, refused=not says_no)
         if (told := self._of_found(cited)) is not None:
             return told
         lost = lost_words(release, parsed, prepared.analysis, prepared.ranked)
@@ -750,6 +763,8 @@ class Turn:
         if perhaps:
             bare = extracted.refused and not cited_numbers(text)
             text = perhaps if bare else f"{text}\n{perhaps}"
+        elif extracted.refused and not cited_numbers(text):
+            text = f"{text}\n{self._recorded_of_named(cited)}".rstrip()
         # said of the set that stands beside it as well
         elif lost and isinstance(exact, Exact) and not extracted.refused:
             text += f"\n{unknown}"
@@ -841,6 +856,16 @@ class Turn:
             return self._checked(told_set(self.release, self.exact, cited), cited, self._nothing_more())
         none = self.release.method.questions.languages[self.prepared.analysis.reading.language].none
         return self._checked(none, cited, refused=True)
+
+    def _recorded_of_named(self, cited: SourceList) -> str:
+        """What is recorded of the one thing that the question names whole; "" where it names none or several."""
+        own = individuals(self.release, self.prepared.understood.own)
+        whole = [one for one in own if one.entities[0].how in WHOLE]
+        nodes = named_alone(self.release, self.prepared.understood)
+        if len(whole) != 1 or not 0 < len(nodes) <= PORTRAITS:
+            return ""
+        language = self.prepared.analysis.reading.language
+        return recorded(self.release, nodes, language, cited, self._expects)
 
     def _reasons(self, cited: SourceList) -> Written:
         """Why something is, where the data tells it; else that it does not, and what it tells."""

@@ -260,9 +260,12 @@ def extract_answer(
     if not ranked:
         return words.none
     if reading.form is Form.SPECIFIC:
-        if reading.rule == POLAR:  # only the lines that hold all its words, where there are any
+        if reading.rule == POLAR:  # only the lines that hold all its words
             asked = [word for word in reading.content if word not in reading.cueing]
-            ranked = [one for one in ranked if asked and holds_all(one, asked)] or ranked
+            holding = [one for one in ranked if asked and holds_all(one, asked)]
+            if asked and not holding and reading.language in release.manifest.languages:
+                return words.none
+            ranked = holding or ranked
         return _lines(release, reading, ranked, cited)
     types = AskedTypes(release[Graph], reading)
     best = _best_set(release, reading, ranked, types)

@@ -402,7 +402,9 @@ def own_words(graph: Graph, statements: Sequence[Statement]) -> frozenset[str]:
     return frozenset(word for text in texts if len(text) < 200 for word in tokenize(text))
 
 
-NAMED = 10  # values that one fact names, as many as a line of a document
+NAMED, LINE = 10, 240
+"""Values that one fact names, as many as a line of a document; and characters, beyond which it names but ``LEAST``."""
+LEAST = 5
 PROVED = 3  # … and whose triples are given
 LOOKED_AT = 200  # triples of an entity that are looked at for what the catalogue has no relation for
 YEAR = 3  # characters from which a text that is but a number may be a year
@@ -592,7 +594,7 @@ class Facts:
             names.setdefault(_SCHEME.sub("", iri) if id == SAME else self._reader.cell(one).label, one)
         if not names:
             return None
-        shown = tuple(names)[:NAMED]
+        shown = _first(tuple(names))
         distinct = len(names) if len(nodes) <= 10 * NAMED else len(nodes)
         triples = tuple(self._proof(node, way, [names[one] for one in shown]))
         return Fact(label, shown, distinct, tuple(nodes), triples, relation=id, inverse=way.inverse)
@@ -701,7 +703,7 @@ class Facts:
             return None
         triples = tuple(triple for one in found[:PROVED] for triple in self._steps(node, one))
         quoted = len(values) == 1 and found[0].end < 0 and len(next(iter(values))) >= DESCRIBING
-        shown = tuple(self._cut(one) if quoted else one for one in values)[:NAMED]
+        shown = _first(tuple(self._cut(one) if quoted else one for one in values))
         ends = tuple(one.end for one in found if one.end >= 0)
         return Fact(self._way_label(found), shown, len(values), ends, triples, quoted=quoted)
 
@@ -785,7 +787,7 @@ class Facts:
             way = Way(paths=((graph.property_iri(prop),),))
             yield Fact(
                 label,
-                tuple(names)[:NAMED],
+                _first(tuple(names)),
                 len(names),
                 tuple(ends),
                 tuple(self._proof(node, way, ends[:PROVED])),
@@ -797,9 +799,7 @@ class Facts:
         """What properties of the data's own state in short: "opening date", "print run"."""
         graph, by_property = self.release[Graph], dict[int, list[StatedLiteral]]()
         for one in graph.literals(node):
-            iri = graph.property_iri(one.property)
-            standard = normalise_property(iri) is not None or iri.startswith(W3C)
-            if not standard and len(one.value) < DESCRIBING and "://" not in one.value:
+            if self._is_own(one.property) and len(one.value) < DESCRIBING and "://" not in one.value:
                 by_property.setdefault(one.property, []).append(one)
         for stated in islice(by_property.values(), NAMED):
             facts = [self._of_literal(node, one, plain(one.value)) for one in stated[:NAMED]]
@@ -812,12 +812,23 @@ class Facts:
         heard = Heard(self.release, self.language, node, statements_of(self.release, node))
         alike = dict[str, list[Statement]]()
         for one in sorted(heard.statements, key=lambda one: (one.cost, len(one.steps))):
-            events = sum(self.release[Graph].category(mid) == Category.Event for mid in one.through)
-            if events < 2 and heard.fits(one, Clause((), expects)):
+            if one.cost < FAR and self._is_of_events(one) and heard.fits(one, Clause((), expects)):
                 alike.setdefault(self._way_label([one]), []).append(one)
         for stated in alike.values():
             if (fact := self.of_statements(node, stated)) is not None:
                 yield fact
+
+    def _is_of_events(self, one: Statement) -> bool:
+        """Whether it is stated of the thing or of one event of it, by a property that says what it ends in."""
+        graph = self.release[Graph]
+        events = sum(graph.category(mid) == Category.Event for mid in one.through)
+        named = any(self.is_untold(mid) or graph.category(mid) == Category.Concept for mid in one.through)
+        return events < 2 and not named and (one.end >= 0 or self._is_own(one.steps[-1][0]))
+
+    def _is_own(self, prop: int) -> bool:
+        """Whether a property is the data's own."""
+        iri = self.release[Graph].property_iri(prop)
+        return normalise_property(iri) is None and not iri.startswith(W3C)
 
     def _is_told(self, prop: int, end: int, name: str) -> bool:
         """Whether a triple says something: of a named thing that is no name, picture, date or mirror of the entity itself."""
@@ -931,6 +942,12 @@ class Facts:
         return ended(self.forms.told.replace("{what}", label).replace("{v}", self.values(fact)))
 
 
+def _first(values: Sequence[str]) -> tuple[str, ...]:
+    """The values that are named: of long ones fewer."""
+    ends = np.cumsum([len(one) for one in values[:NAMED]])
+    return tuple(values[: max(LEAST, int(np.searchsorted(ends, LINE, "right")))])
+
+
 def ended(sentence: str) -> str:
     """The sentence with one full stop, where its last word has its own: "Cambrian Steam Navigation Co."."""
     return sentence[:-1] if sentence[-2:-1] in (".", "…") and sentence.endswith(".") else sentence
@@ -966,6 +983,7 @@ def sentence_cut(text: str, longest: int, abbreviations: Collection[str] = ()) -
     return f"{text[:end].rstrip()} …" if text[:end].strip() else shorten(text, longest)
 
 
+FAR = 0.7  # what a statement may cost that is told where it is not known what is meant
 NEAR = 6  # facts of the categories that are asked for that are told where it is not known which is meant
 Kind = Literal["all", "where", "short"]
 SHORT, FEW = (
@@ -1112,10 +1130,12 @@ class Asked:
 
 @dataclass(frozen=True)
 class Told:
-    """Facts in words: ``text`` that cites, "" where none is known; ``lacking``: that some are not recorded."""
+    """Facts in words: ``text`` that cites, "" where none is known; ``lacking``: that some are not recorded, of which question
+    words ask for the categories ``expects``."""
 
     text: str
     lacking: str = ""
+    expects: int = 0
 
 
 def told_facts(
@@ -1125,7 +1145,7 @@ def told_facts(
     entity that has any. Where no entity has one of them, that is said."""
     facts = Facts(release, language)
     found = {node: list[Fact]() for node in nodes}
-    lacking = []
+    lacking, expects = [], 0
     for one in asked:
         known = {node: fact for node in nodes if (fact := one.of(facts, node)) is not None}
         for node, fact in known.items():
@@ -1133,19 +1153,21 @@ def told_facts(
                 found[node].append(fact)
         if not known and one.relations:
             lacking.append(facts.label(one.relations[0]))
+            expects |= one.expects
     having = {node: own for node, own in found.items() if own}
     missing = facts.lacking(nodes[0], ", ".join(dict.fromkeys(lacking))) if lacking else ""
     if not having:
-        return Told("", missing)
+        return Told("", missing, expects)
     if len(having) == 1:
         [(node, own)] = having.items()
-        return Told(told(facts, node, own, cited), missing)
+        return Told(told(facts, node, own, cited), missing, expects)
     head = facts.forms.alike.replace("{n}", str(len(nodes))).replace("{x}", facts.name(nodes[0]))
     lines = dict[str, list[int]]()
     for node, own in having.items():
         number = cited.cite(node, [triple for fact in own for triple in fact.triples])
         lines.setdefault(f"- {facts.typed(node)}: {' '.join(map(facts.entry, own))}", []).append(number)
-    return Told("\n".join([head, *(_cited([line], numbers) for line, numbers in lines.items())]), missing)
+    text = "\n".join([head, *(_cited([line], numbers) for line, numbers in lines.items())])
+    return Told(text, missing, expects)
 
 
 def any_known(release: Release, nodes: Sequence[int], asked: Sequence[Asked]) -> bool:

@@ -1050,11 +1050,12 @@ def example_questions(release: Release, language: str) -> Iterator[tuple[int, st
 
 
 def greeting(release: Release, understood: Understood, cited: SourceList) -> str:
-    """What can be asked: questions about a thing, a person and a place that are best known in this data, in the greeting's
-    language where questions are read in it."""
+    """What the data holds, and what can be asked: questions about a thing, a person and a place that are best known in it; in
+    the greeting's language where questions are read in it."""
     language = greeted(understood.own.reading.words)
     language = language if language in release.method.questions.languages else understood.own.reading.language
-    lines = [sentences().forms(language).greeting.replace("{title}", release.manifest.title)]
+    asking = sentences().forms(language).greeting.replace("{title}", release.manifest.title)
+    lines = [f"{overview(release, language, cited)} {asking}"]
     for node, question in example_questions(release, language):
         lines.append(f"- {question} [{cited.cite(node, cited.type_triples(node))}]")
     return "\n".join(lines)
