@@ -13,10 +13,12 @@ from crmrag_assets.build.step import LAYERS, PAGED, BuildContext, Layer, Outcome
 from crmrag_assets.steps import registry as ahead
 from crmrag_assets.steps.registry import STEPS, made_ahead, run_or_await
 from crmrag_query.errors import BuildError
-from tests.support.builds import Project, build_all, failing_at, make_project, parallel, turtle, written
+from tests.support.builds import Project, failing_at, parallel, written
+from tests.support.shared import own_churches
 
 DOCUMENTS = next(layer for layer in LAYERS if layer.name == "documents")
 APART = [artifact for artifact in DOCUMENTS.assets if STEPS[artifact].apart is always]
+SIZE = 16  # entities a chunk, which makes four chunks
 OF_DOCUMENTS = ["documents", *(one for one in APART if "documents" in STEPS[one].needs)]
 """The documents, and what waits for them."""
 
@@ -30,9 +32,9 @@ def one_chunk_for_each_process(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A data set of several chunks, made one artifact after the other in this process."""
-    project = make_project(tmp_path_factory.mktemp("ahead") / "project", turtle(20), write_markdown=False)
-    build_all(project.context(8))
-    return project
+    return own_churches(
+        tmp_path_factory, tmp_path_factory.mktemp("ahead") / "project", SIZE, write_markdown=False
+    )
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ def begun() -> list[str]:
 
 @pytest.mark.slow
 def test_artifacts_made_beside_each_other_are_the_same_bytes(project: Project) -> None:
-    context = parallel(project.context(8))
+    context = parallel(project.context(SIZE))
     alone = {artifact: written(context, artifact) for artifact in APART}
     for artifact in APART:
         shutil.rmtree(context.folder(artifact))
@@ -66,7 +68,7 @@ def test_artifacts_made_beside_each_other_are_the_same_bytes(project: Project) -
 
 
 def test_what_is_begun_is_what_has_to_be_made_and_what_waits_for_it(project: Project) -> None:
-    context = parallel(project.context(8))
+    context = parallel(project.context(SIZE))
     with made_ahead(DOCUMENTS, context):
         assert begun() == []
     shutil.rmtree(context.folder("documents"))
@@ -83,7 +85,7 @@ def test_what_is_begun_is_what_has_to_be_made_and_what_waits_for_it(project: Pro
 def test_one_artifact_or_a_small_data_set_or_chunks_need_no_processes(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    context = project.context(8)
+    context = project.context(SIZE)
     shutil.rmtree(context.folder("name_index"))
     with made_ahead(DOCUMENTS, parallel(context)):
         assert begun() == []
@@ -100,7 +102,7 @@ def test_one_artifact_or_a_small_data_set_or_chunks_need_no_processes(
 
 @pytest.mark.slow
 def test_an_error_is_told_at_each_artifact_that_it_concerns_and_the_others_are_made(project: Project) -> None:
-    context = parallel(project.context(8))
+    context = parallel(project.context(SIZE))
     for artifact in APART:
         shutil.rmtree(context.folder(artifact))
     with failing_at("documents:during"), made_ahead(DOCUMENTS, context):
@@ -113,7 +115,7 @@ def test_an_error_is_told_at_each_artifact_that_it_concerns_and_the_others_are_m
 
 
 def test_a_killed_process_is_told_with_a_remedy(project: Project) -> None:
-    context = parallel(project.context(8))
+    context = parallel(project.context(SIZE))
     shutil.rmtree(context.folder("documents"))
     with (
         failing_at("documents:during=kill"),
@@ -136,7 +138,7 @@ def test_a_step_names_every_artifact_that_it_reads(
         return finished(self, name, chunk)
 
     monkeypatch.setattr(BuildContext, "finished", listen)
-    step, context = STEPS[artifact], built.context(8)
+    step, context = STEPS[artifact], built.context(SIZE)
     with suppress(BuildError) if artifact in PAGED else nullcontext():  # it has no pages to be read from
         version_of(step, context, "00" if step.chunked else None)
     assert read <= _behind(artifact)

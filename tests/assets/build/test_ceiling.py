@@ -56,7 +56,7 @@ def test_what_has_a_vector_does_not_count(tmp_path: Path, tmp_path_factory: pyte
 
 
 def test_the_workload_is_what_is_then_encoded(tmp_path: Path) -> None:
-    project = make_project(tmp_path, turtle(30))
+    project = make_project(tmp_path)
     with pytest.raises(BuildError):
         build_all(with_ceiling(project, "{documents: 1}").context(20))
     context = with_ceiling(project, "{}").context(20)
@@ -101,10 +101,11 @@ def test_themes_count_as_well_until_they_have_vectors(
     require_within_ceiling(context)
 
 
-def test_a_chunk_that_was_begun_and_killed_still_borrows_what_is_known(tmp_path: Path) -> None:
+def test_a_chunk_that_was_begun_and_killed_still_borrows_what_is_known(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Its cache is there, and empty: what was encoded when the data set was one chunk counts."""
-    project = make_project(tmp_path, turtle(30))
-    build_all(project.context())
+    project = own_churches(tmp_path_factory, tmp_path)
     (cache,) = (one for one in encoded_files(project) if one.stem != "themes")
     context = project.context(20)
     for number in range(256):

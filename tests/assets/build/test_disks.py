@@ -149,6 +149,7 @@ with disk_explained(Path(sys.argv[1])), open_instance(Path(sys.argv[1])):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not mounts_allowed(), reason="needs a file system of its own")
 def test_a_disk_too_small_for_dagsters_databases_is_no_mistake_in_configuration(tmp_path: Path) -> None:
     script = 'mount -t tmpfs -o size=60k tmpfs "$1" && "$2" -c "$3" "$1"'

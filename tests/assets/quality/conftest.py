@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from crmrag_assets.build.step import BuildContext
-from tests.support.builds import Project, build_all, make_project
+from tests.support.builds import Project
+from tests.support.shared import own_churches
 
 SIZE = 16  # entities a chunk, which makes four chunks
 
@@ -16,9 +17,9 @@ SIZE = 16  # entities a chunk, which makes four chunks
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Twelve churches, built to a release."""
-    project = make_project(tmp_path_factory.mktemp("quality") / "project", write_markdown=False)
-    build_all(project.context(SIZE))
-    return project
+    return own_churches(
+        tmp_path_factory, tmp_path_factory.mktemp("quality") / "project", SIZE, write_markdown=False
+    )
 
 
 @pytest.fixture

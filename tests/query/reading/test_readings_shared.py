@@ -26,7 +26,7 @@ QUESTIONS = [
 ]
 
 
-@pytest.mark.parametrize("questions", [QUESTIONS[::-6], pytest.param(QUESTIONS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("questions", [QUESTIONS[::-12], pytest.param(QUESTIONS, marks=pytest.mark.slow)])
 def test_readings_that_come_too_late_would_not_have_been_kept(
     churches: Release, monkeypatch: pytest.MonkeyPatch, questions: list[str]
 ) -> None:

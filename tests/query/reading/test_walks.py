@@ -7,7 +7,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,12 +19,6 @@ from tests.support.planworlds import world_of
 from tests.support.random_graphs import random_rows
 
 Told = tuple[float, tuple[str, ...], list[int], tuple[frozenset[int], ...]]
-
-
-def schema_of(rows: list[Row], folder: Path) -> Schema:
-    graph = graph_from_rows(rows, folder)
-    write_triples_index(graph.folder, folder / "triples")
-    return Schema(world_of(graph), TriplesIndex.open(folder / "triples", graph))
 
 
 def led(schema: Schema, nodes: set[int], step: str) -> set[int]:
@@ -76,29 +69,27 @@ def node_by_node(
     return sorted(found, key=lambda one: (one[0], len(one[1]), one[1]))
 
 
-@pytest.mark.parametrize(("at_once", "large"), [(module.AT_ONCE, 0), (1, 2), (module.AT_ONCE, module.LARGE)])
 @given(rows=random_rows, data=st.data())
-def test_walks_are_those_of_a_walk_node_by_node(
-    rows: list[Row], data: st.DataObject, at_once: int, large: int
-) -> None:
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        patch.object(module, "AT_ONCE", at_once),
-        patch.object(module, "LARGE", large),
-    ):
-        schema = schema_of(rows, Path(folder))
-        nodes = list(range(schema.world.size))
+def test_walks_are_those_of_a_walk_node_by_node(rows: list[Row], data: st.DataObject) -> None:
+    """However many are walked at once, and however large a set of nodes counts as."""
+    with tempfile.TemporaryDirectory() as folder:
+        graph = graph_from_rows(rows, Path(folder))
+        write_triples_index(graph.folder, Path(folder) / "triples")
+        world, triples = world_of(graph), TriplesIndex.open(Path(folder) / "triples", graph)
+        nodes = list(range(world.size))
         start = sorted(data.draw(st.sets(st.sampled_from(nodes), min_size=1, max_size=4)))
         goal = data.draw(st.sets(st.sampled_from(nodes), min_size=1))
-        longest = data.draw(st.integers(1, 4))
-        mask = schema.world.mask(np.array(sorted(goal), np.int32))
+        longest, most = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 5))
+        mask = world.mask(np.array(sorted(goal), np.int32))
+        schema = Schema(world, triples)
         kinds = schema.kinds(mask)
-        found = schema.walks(np.array(start, np.int32), mask, kinds, longest)
-        told = [(walk.cost, walk.steps, walk.ends.tolist(), walk.through) for walk in found]
         wanted = node_by_node(schema, start, goal, kinds, longest)
-        assert told == wanted
-        most = data.draw(st.integers(1, 5))
-        cheapest = schema.walks(np.array(start, np.int32), mask, kinds, longest, most)
-        assert [(walk.cost, walk.steps, walk.ends.tolist()) for walk in cheapest] == [
-            one[:3] for one in wanted[:most]
-        ]
+        for at_once, large in ((module.AT_ONCE, 0), (1, 2), (module.AT_ONCE, module.LARGE)):
+            with patch.object(module, "AT_ONCE", at_once), patch.object(module, "LARGE", large):
+                schema = Schema(world, triples)
+                found = schema.walks(np.array(start, np.int32), mask, kinds, longest)
+                assert [(walk.cost, walk.steps, walk.ends.tolist(), walk.through) for walk in found] == wanted
+                cheapest = schema.walks(np.array(start, np.int32), mask, kinds, longest, most)
+                assert [(walk.cost, walk.steps, walk.ends.tolist()) for walk in cheapest] == [
+                    one[:3] for one in wanted[:most]
+                ]
