@@ -365,7 +365,7 @@ def warm(release: Release) -> None:
     from crmrag_query.graph.graph import TriplesIndex
     from crmrag_query.linking import NameIndex
     from crmrag_query.plans.world import World
-    from crmrag_query.reading.heard import analysed
+    from crmrag_query.reading.items import analysed
     from crmrag_query.reading.read import parse
     from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
     from crmrag_query.retrieval.dense import DenseIndex
