@@ -34,7 +34,7 @@ from crmrag_query.evaluation.report import table
 from crmrag_query.plans.records import Way, parts_of
 from crmrag_query.reading import read
 from crmrag_query.reading.grammar import BARE, Reading
-from crmrag_query.reading.heard import analysed
+from crmrag_query.reading.items import analysed
 from crmrag_query.retrieval.encoder import load_model, model_folder
 from crmrag_query.sets.build import answer_set
 from crmrag_query.sets.describe import JOINT, title_of

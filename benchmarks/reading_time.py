@@ -18,7 +18,7 @@ from pathlib import Path
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.evaluation.questions import read_questions
 from crmrag_query.evaluation.report import percentiles
-from crmrag_query.reading.heard import analysed
+from crmrag_query.reading.items import analysed
 from crmrag_query.reading.read import readings
 
 

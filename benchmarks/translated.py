@@ -17,7 +17,7 @@ from typing import Any
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.evaluation.report import table
 from crmrag_query.language import LANGUAGES
-from crmrag_query.reading.heard import analysed
+from crmrag_query.reading.items import analysed
 from crmrag_query.reading.read import readings
 
 QUESTIONS = Path(__file__).parent / "questions" / "translated.json"

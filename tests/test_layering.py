@@ -76,7 +76,7 @@ def test_only_asset_and_launch_modules_import_dagster() -> None:
 
 FLOORS = {
     "crmrag_query": (
-        "errors version syntax text notes dates", "codec timing llm config", "ontology shown language",
+        "errors version syntax text notes dates", "codec bounds timing llm config", "ontology shown language",
         "artifacts",
         "graph linking", "documents relationships questions", "communities graph_partitions",
         "plans retrieval",

@@ -113,8 +113,7 @@ from crmrag_query.questions.followup import Turn as Asked
 from crmrag_query.questions.form import WITH_TIME, Analysis, Form
 from crmrag_query.questions.lexicon import compiled
 from crmrag_query.reading.catalogue import earlier_of
-from crmrag_query.reading.exonyms import WHOLE
-from crmrag_query.reading.heard import analysed
+from crmrag_query.reading.items import WHOLE, analysed
 from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.channels import default_mode
 from crmrag_query.retrieval.channels.communities import things

@@ -55,8 +55,7 @@ from crmrag_query.questions.form import Analysis, Form
 from crmrag_query.questions.lexicon import RefWords, chunks_of, compiled, ref_words
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.earlier import Antecedent, antecedent_of, as_list, goes_on, plan_of, says_otherwise
-from crmrag_query.reading.exonyms import WHOLE
-from crmrag_query.reading.heard import analysed, question_of, with_compounds_apart
+from crmrag_query.reading.items import WHOLE, analysed, question_of, with_compounds_apart
 from crmrag_query.reading.read import Parsed, parse
 from crmrag_query.reading.with_model import ModelPlan, is_settled, plan_with_model
 from crmrag_query.sets.build import Reader, Table, Told, answer_set, order_of, reasons_of, table_of

@@ -26,7 +26,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.linking import Mention
 from crmrag_query.questions.form import Analysis, Form, Reading
-from crmrag_query.reading.exonyms import WHOLE
+from crmrag_query.reading.items import WHOLE
 from crmrag_query.reading.lexicon import Lexicon
 from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.release_channels import OTHER, ReleaseChannels, coverage

@@ -31,7 +31,7 @@ from crmrag_query.questions.followup import ConversationState, FollowUp, Kind, f
 from crmrag_query.questions.form import Analysis, Form, Reading, read_question
 from crmrag_query.questions.lexicon import ref_words
 from crmrag_query.questions.model import analyse_with_model, rewrite_with_model
-from crmrag_query.reading.heard import analysis_of, named
+from crmrag_query.reading.items import analysis_of, named
 from crmrag_query.retrieval.channels import channel_of, default_mode, has_channel
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.release_channels import Query, ReleaseChannels, telling

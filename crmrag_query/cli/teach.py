@@ -45,7 +45,7 @@ def teach(
 ) -> None:
     """Teach how QUESTION is to be read of DATASET; without a question, list what was taught.
 
-    It stands in exact.yaml beside the data set's releases, where it can be edited by hand; later releases follow it, too,
+    It stands in taught.yaml beside the data set's releases, where it can be edited by hand; later releases follow it, too,
     and `crmrag evaluate` tries it again.
     """
     from crmrag_query.answers import exact

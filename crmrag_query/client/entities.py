@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from crmrag_query import errors
+from crmrag_query import bounds
 from crmrag_query.answers.records import SourceLink
 from crmrag_query.artifacts.manifest import EVALUATION, PIPELINE, evaluations_folder
 from crmrag_query.artifacts.release import Release
@@ -86,7 +86,7 @@ def describe_entity(release: Release, dataset: str, iri: str, language: str, pla
                 graph.property_iri(one.property), graph.property_label(one.property, lang=language), one.value,
                 one.datatype, one.lang, one.graphs,
             )
-            for one in literals[: errors.LITERALS]
+            for one in literals[: bounds.LITERALS]
         ),
         len(literals),
         tuple(graph.images(node)),
@@ -104,8 +104,8 @@ def list_neighbours(
     release: Release, dataset: str, iri: str, limit: int, offset: int, language: str
 ) -> Neighbours:
     """A page of the triples of a node; QuestionError for a page out of bounds, UnknownEntity."""
-    errors.check_range("limit", limit, 1, errors.NEIGHBOURS)
-    errors.check_range("offset", offset, 0, release[Graph].triples)
+    bounds.check_range("limit", limit, 1, bounds.NEIGHBOURS)
+    bounds.check_range("offset", offset, 0, release[Graph].triples)
     node = find_node(release, iri)
     numbers = release[TriplesIndex].numbers_of(node)
     chosen = numbers[offset : offset + limit].tolist()
@@ -124,8 +124,8 @@ def list_neighbours(
 
 def search_entities(release: Release, dataset: str, text: str, limit: int) -> Found:
     """Entities by name, best first."""
-    errors.check_range("limit", limit, 1, errors.SEARCH)
-    errors.check_text("The text", text)
+    bounds.check_range("limit", limit, 1, bounds.SEARCH)
+    bounds.check_text("The text", text)
     if not text.strip():
         raise QuestionError("There is nothing to search for.", "Give a name, or its beginning.")
     graph = release[Graph]
@@ -143,7 +143,7 @@ def search_entities(release: Release, dataset: str, text: str, limit: int) -> Fo
 
 def find_node(release: Release, iri: str) -> int:
     """The node of an IRI; UnknownEntity, with IRIs that may be meant, for one that the release does not hold."""
-    errors.check_text("The IRI", iri)
+    bounds.check_text("The IRI", iri)
     node = release[Graph].node(iri)
     if node is not None:
         return node
@@ -181,7 +181,7 @@ def _names(release: Release, node: int) -> tuple[dict[str, tuple[str, ...]], tup
     stated = [one for one in graph.labels(node) if one.kind not in MADE and not describes(one.text)]
     names: dict[str, dict[str, None]] = {}
     identifiers: dict[str, None] = {}
-    for label in stated[: errors.NAMES]:
+    for label in stated[: bounds.NAMES]:
         kept = identifiers if label.kind == "identifier" else names.setdefault(label.lang, {})
         kept[label.text] = None
     return {lang: tuple(texts) for lang, texts in names.items()}, tuple(identifiers)
@@ -195,7 +195,7 @@ def _relationships(release: Release, node: int, language: str, plan: Plan) -> tu
     groups = []
     for number in np.unique(matches.relationship).tolist():
         targets = matches.target[matches.relationship == number]
-        first = targets[np.lexsort((targets, -rank[targets]))][: errors.TARGETS].tolist()
+        first = targets[np.lexsort((targets, -rank[targets]))][: bounds.TARGETS].tolist()
         named = tuple(
             Named(graph.iri(one), graph.label(one, (language,) if language else ())) for one in first
         )

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from crmrag_query import errors
+from crmrag_query import bounds
 from crmrag_query.answers import ask as engine
 from crmrag_query.answers.ask import Ask, prepare, scores_of, stream
 from crmrag_query.answers.exact import lesson_for
@@ -188,8 +188,8 @@ MEMBERS = 10  # of a theme, the most central
 
 def list_themes(release: Release, dataset: str, request: ListThemes) -> Themes:
     """The page of themes that is asked for. QuestionError for a theme that there is not; ReleaseError without communities."""
-    errors.check_range("limit", request.limit, 1, errors.SEARCH)
-    errors.check_range("offset", request.offset, 0, errors.OFFSET)
+    bounds.check_range("limit", request.limit, 1, bounds.SEARCH)
+    bounds.check_range("offset", request.offset, 0, bounds.OFFSET)
     communities = release[Communities]
     language = request.language or release.manifest.language
     if request.theme:
@@ -365,7 +365,7 @@ def warm(release: Release) -> None:
     from crmrag_query.graph.graph import TriplesIndex
     from crmrag_query.linking import NameIndex
     from crmrag_query.plans.world import World
-    from crmrag_query.reading.heard import analysed
+    from crmrag_query.reading.items import analysed
     from crmrag_query.reading.read import parse
     from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
     from crmrag_query.retrieval.dense import DenseIndex
@@ -558,8 +558,8 @@ class Engine:
         return describe_dataset(release, told, language)
 
     def candidates(self, request: wire.ListCandidates) -> PageCandidates:
-        errors.check_range("limit", request.limit, 1, CANDIDATES_AT_ONCE)
-        errors.check_range("offset", request.offset, 0, sys.maxsize)
+        bounds.check_range("limit", request.limit, 1, CANDIDATES_AT_ONCE)
+        bounds.check_range("offset", request.offset, 0, sys.maxsize)
         name, release = self.releases.release(request.dataset)
         graph, pairs = release[Graph], release[Pages].candidates
 
@@ -653,7 +653,7 @@ class Engine:
     def retrieve(self, request: wire.Retrieve) -> Ranking:
         name, release = self.releases.release(request.dataset)
         if request.k is not None:
-            errors.check_range("k", request.k, 1, errors.DOCUMENTS)
+            bounds.check_range("k", request.k, 1, bounds.DOCUMENTS)
         how, mode = self.how, self._mode(release, request.mode)
         within, state = read_within(request.within), state_of(request)
         prepared = prepare(release, request.question, state, how.model, mode, how.wikidata, within)
@@ -726,7 +726,7 @@ class Engine:
 
     def choices(self, request: wire.GetChoices) -> Choices:
         _, release, plan, language = self._planned(request)
-        errors.check_text("The text", request.text)
+        bounds.check_text("The text", request.text)
         return choices(release, plan, request.path, request.what, request.text, request.limit, language)
 
     def marks(self, request: wire.GetMarks) -> Marks:
@@ -747,8 +747,8 @@ class Engine:
     def set(self, request: wire.GetSet) -> AnswerSet:
         name, release, plan, language = self._planned(request)
         limit = -1 if request.limit is None else request.limit
-        errors.check_range("offset", request.offset, 0, errors.OFFSET)
-        errors.check_range("limit", limit, -1, errors.MEMBERS)
+        bounds.check_range("offset", request.offset, 0, bounds.OFFSET)
+        bounds.check_range("limit", limit, -1, bounds.MEMBERS)
         page = Page(request.offset, limit, request.sort, request.descending)
         if request.reason:
             return excluded_set(release, plan, request.reason, page, language, name=name)
@@ -766,7 +766,7 @@ class Engine:
     def export(self, request: wire.GetExport, most: int = sys.maxsize) -> Export:
         """``most``: characters that it may have."""
         name, release, plan, language = self._planned(request)
-        errors.check_text("The question", request.question)
+        bounds.check_text("The question", request.question)
         pieces = export(
             release, plan, request.format, language, request.question, request.reason, request.sort, request.descending,
             name, request.inline, request.columns,
@@ -805,9 +805,9 @@ def state_of(request: wire.Ask | wire.Retrieve | wire.CompareModes) -> Conversat
     """The conversation before a question: its state, else the earlier questions. QuestionError for what is neither."""
     if request.conversation:
         return ConversationState.from_json(json.dumps(request.conversation))
-    errors.check_range("The number of earlier questions", len(request.history), 0, errors.HISTORY)
+    bounds.check_range("The number of earlier questions", len(request.history), 0, bounds.HISTORY)
     for one in request.history:
-        errors.check_text("An earlier question", one)
+        bounds.check_text("An earlier question", one)
     return turns_of(request.history)
 
 

@@ -37,7 +37,7 @@ from crmrag_query.llm.model import Model
 from crmrag_query.llm.pool import ModelPool
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.world import World
-from crmrag_query.reading.heard import analysed
+from crmrag_query.reading.items import analysed
 from crmrag_query.reading.read import parse
 from crmrag_query.retrieval.channels import Channel, channel_names, channel_of, find_mode, lacking
 from crmrag_query.retrieval.encoder import QueryEncoder

@@ -27,9 +27,7 @@ from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Analysis
 from crmrag_query.questions.lexicon import asked
 from crmrag_query.reading.earlier import plan_of
-from crmrag_query.reading.exonyms import Exonyms, phrases
-from crmrag_query.reading.heard import analysed
-from crmrag_query.reading.items import Item, cut, items_of
+from crmrag_query.reading.items import Exonyms, Item, analysed, cut, items_of, phrases
 from crmrag_query.reading.lexicon import Lexicon, Stems, local_words, said_of, vocabulary
 from crmrag_query.reading.plan_json import for_model
 from crmrag_query.reading.ties import Ties

@@ -43,7 +43,6 @@ from crmrag_query.plans.records import (
 )
 from crmrag_query.plans.world import World, class_numbers, leading_to, pairs
 from crmrag_query.questions.lexicon import Chunk
-from crmrag_query.reading.amounts import amounts, size_of
 from crmrag_query.reading.earlier import as_list, changed
 from crmrag_query.reading.items import (
     IDLE,
@@ -53,9 +52,11 @@ from crmrag_query.reading.items import (
     RANKING,
     Amount,
     Item,
+    amounts,
     either,
     is_like,
     plan_meaning,
+    size_of,
     text_item,
 )
 from crmrag_query.reading.lexicon import (

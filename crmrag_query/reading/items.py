@@ -1,11 +1,19 @@
-"""What a question is made of: names, nouns, dates, numbers and small words, each with where it stands and what it may
-mean."""
+"""What a question is made of: names, nouns, dates, numbers and small words, each with where it stands and what it may mean.
+
+It is made ready first: without brackets and what they hold, without sentences that only lead up to it. Names in other
+languages than the data's ("Londres" is what the data calls "London", "Silber" its "silver") are in a table,
+`config/words/names.yaml`: of places, peoples and materials, of gods, saints and rulers, and of what pictures show, in six
+languages, independent of any data. Last, what is said of a number that things have ("more than 45 seats", "taller than 2 m",
+"between 20 and 30 cm wide").
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from functools import cached_property, lru_cache
+from typing import Literal, NamedTuple
 
 import numpy as np
 from rapidfuzz.distance import OSA
@@ -15,7 +23,7 @@ from crmrag_query.dates import Interval
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints, shared, united
 from crmrag_query.graph.graph import Graph
-from crmrag_query.language import Language
+from crmrag_query.language import Language, language
 from crmrag_query.linking import (
     HOMONYMS,
     LinkedEntity,
@@ -29,16 +37,242 @@ from crmrag_query.linking import (
     stop_words,
 )
 from crmrag_query.ontology.categories import Category, mostly
-from crmrag_query.plans.execute import members_of
+from crmrag_query.plans.execute import known_unit, members_of
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.world import World
-from crmrag_query.questions.form import Analysis
-from crmrag_query.questions.lexicon import Asked
+from crmrag_query.questions.followup import name_breaks
+from crmrag_query.questions.form import Analysis, analyse, read_question
+from crmrag_query.questions.lexicon import Asked, Chunk
 from crmrag_query.reading.earlier import Antecedent, as_list, rest_of
-from crmrag_query.reading.exonyms import WHOLE, Exonyms
-from crmrag_query.reading.lexicon import NARROWER, Kind, KindWords, Lexicon, relation_spans, vocabulary
+from crmrag_query.reading.lexicon import (
+    NARROWER,
+    Kind,
+    KindWords,
+    Lexicon,
+    Phrase,
+    relation_spans,
+    vocabulary,
+    words_table,
+)
 from crmrag_query.reading.ties import Meaning
 from crmrag_query.text import fold, tokenize
+
+LONGEST = 5  # words of a name
+ALIKE = 50  # entities of one name that are looked at
+FIT = {
+    "places": int(Category.Place) | int(Category.Concept),
+    "cultures": int(Category.Concept) | int(Category.Actor),
+    "materials": int(Category.Concept) | int(Category.Thing),
+    "figures": int(Category.Actor) | int(Category.Concept) | int(Category.Thing),
+    "motifs": int(Category.Concept) | int(Category.Thing),
+}
+"""What an entity of a section of the table may be."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing of the table: its section and its names by language, "" for further ones; ``home``: of a people its place."""
+
+    section: str
+    names: Mapping[str, tuple[str, ...]]
+    home: str = ""
+
+
+@lru_cache(maxsize=1)
+def entries() -> Mapping[str, Entry]:
+    """The table by id, sections apart."""
+    table, found = words_table("names"), dict[str, Entry]()
+    homes = table["homes"]
+    for section in FIT:
+        for id, cells in table[section].items():
+            split = [
+                tuple(name.strip() for name in cell.split(",") if name.strip()) for cell in cells.split("|")
+            ]
+            names = dict(zip((*table["languages"], ""), split, strict=False))
+            names |= {code: names[code] or split[0] for code in table["languages"]}
+            found[f"{section}/{id}"] = Entry(
+                section, names, f"places/{homes[id]}" if section == "cultures" and id in homes else ""
+            )
+    return found
+
+
+@lru_cache(maxsize=8)
+def phrases(code: str) -> Mapping[Phrase, tuple[str, ...]]:
+    """Ids of the entries by a name in a language, as stems."""
+    own, found = language(code), dict[Phrase, list[str]]()
+    for id, entry in entries().items():
+        for name in entry.names.get(code, ()):
+            stems = tuple(own.stem(word) for word in tokenize(name))
+            if stems:
+                found.setdefault(stems, []).append(id)
+    return {stems: tuple(ids) for stems, ids in found.items()}
+
+
+@dataclass
+class Exonyms:
+    """What one data set has of the table, looked up when it is first named."""
+
+    release: Release
+    _known: dict[str, tuple[LinkedEntity, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def from_release(cls, release: Release) -> Exonyms:
+        return cls(release)
+
+    @cached_property
+    def _asked_only(self) -> Mapping[str, frozenset[str]]:
+        return {
+            code: frozenset(map(fold, words)) for code, words in words_table("names")["asked_only"].items()
+        }
+
+    def mentions(self, words: Sequence[str], code: str, known: Sequence[Mention]) -> Iterator[Mention]:
+        """Names of the table in a question that no whole name of the data says already."""
+        own, table = language(code), phrases(code)
+        stems = [own.stem(word) for word in words]
+        whole = {
+            at
+            for one in known
+            if one.entities and one.entities[0].how in WHOLE
+            for at in range(one.first, one.last)
+        }
+        for first in range(len(words)):
+            for last in range(min(len(words), first + LONGEST), first, -1):
+                ids = table.get(tuple(stems[first:last]))
+                if not ids or whole.issuperset(range(first, last)):
+                    continue
+                found = {one.entity: one for id in ids for one in self.of(id)}
+                if found:
+                    yield Mention(first, last, " ".join(words[first:last]), tuple(found.values()))
+                break
+
+    def called(self, words: Sequence[str], code: str) -> tuple[str, ...]:
+        """All names in the table of what some words name, but those that are mostly something else; none for none."""
+        ids = phrases(code).get(tuple(map(language(code).stem, words)), ())
+        names = (
+            name
+            for id in ids
+            for known, some in entries()[id].names.items()
+            for name in some
+            if fold(name) not in self._asked_only.get(known, ())
+        )
+        return tuple(dict.fromkeys(names))
+
+    def of(self, id: str) -> tuple[LinkedEntity, ...]:
+        """What the data has of an entry; of a people that it has not, its place."""
+        if id not in self._known:
+            entry = entries()[id]
+            found = tuple(self._named(entry))
+            if entry.home and not found:
+                found = self.of(entry.home)
+            self._known[id] = found
+        return self._known[id]
+
+    def _named(self, entry: Entry) -> Iterator[LinkedEntity]:
+        method, index = self.release.method, self.release[NameIndex]
+        stop, plain = stop_words(method.questions), plain_words(method.questions)
+        categories = self.release[World].adjacency.categories
+        whole: dict[int, LinkedEntity] = {}
+        parts: dict[int, LinkedEntity] = {}
+        for code, names in entry.names.items():
+            for name in names:
+                if fold(name) in self._asked_only.get(code, ()):
+                    continue
+                tokens = tokenize(name)
+                for mention in link(index, tokens, stop, plain):
+                    if mention.last - mention.first < len(tokens):
+                        continue
+                    for one in mention.homonyms[:ALIKE]:
+                        if int(categories[one.entity]) & FIT[entry.section]:
+                            (whole if one.how in WHOLE else parts).setdefault(one.entity, one)
+        return iter((whole or parts).values())
+
+
+WHOLE = frozenset({"label", "alternative", "identifier"})
+
+
+_BRACKETS = re.compile(r"\s*\([^()]{0,300}\)")
+_SENTENCES = re.compile(r"(?<=[.!?;;])\s+(?=[^\Wa-z])")
+_SHORT = re.compile(r"\b\w{1,3}\.$")  # an initial or "St." ends no sentence
+
+
+def analysed(release: Release, question: str) -> Analysis:
+    """The analysis of what a question asks, by its words and names alone."""
+    return with_compounds_apart(release, analysis_of(release, question_of(question)))
+
+
+def with_compounds_apart(release: Release, analysis: Analysis) -> Analysis:
+    """The analysis anew with its compounds in two words, where the language has such."""
+    own, text = language(analysis.reading.language), analysis.reading.question
+    if own.raw.get("compounds") != "true":
+        return analysis
+    apart = _apart(release, own, text, analysis)
+    return analysis_of(release, apart) if apart != text else analysis
+
+
+def analysis_of(release: Release, text: str, mentions: Sequence[Mention] | None = None) -> Analysis:
+    """A text by its words, and by the entities that it names, which are looked up unless given."""
+    categories, languages = release[Graph].adjacency.categories, release.manifest.languages
+    mentions = named(release, text) if mentions is None else mentions
+    return analyse(text, release.method.questions, languages, mentions, lambda node: int(categories[node]))
+
+
+def named(release: Release, text: str) -> tuple[Mention, ...]:
+    """The entities that a text names; of a text with a pivot, each of its parts by itself."""
+    lexicon, languages = release.method.questions, release.manifest.languages
+    stop = stop_words(lexicon) | read_question(text, lexicon, languages).stop
+    words, breaks = tokenize(text), name_breaks(text, lexicon, languages)
+    parts = zip((0, *breaks), (*breaks, len(words)), strict=True)
+    return tuple(
+        replace(mention, first=mention.first + first, last=mention.last + first)
+        for first, last in parts
+        for mention in link(
+            release[NameIndex], words[first:last] if breaks else text, stop, plain_words(lexicon)
+        )
+    )
+
+
+def _apart(release: Release, own: Language, text: str, found: Analysis) -> str:
+    """The text with compounds of something named and a noun in two words: "Goldmünzen" as "Gold Munzen".
+
+    Words that the data itself knows, as a name or a kind, stay as they are.
+    """
+    kinds = release[Lexicon].kinds(own.code)
+    whole = {
+        at
+        for one in found.mentions
+        if one.entities and one.entities[0].how in WHOLE
+        for at in range(one.first, one.last)
+    }
+    known = {word for at, word in enumerate(tokenize(text)) if at in whole}
+
+    def named(word: str) -> bool:
+        release_names = link(release[NameIndex], [word], frozenset(), frozenset())
+        return any(one.entities[0].how in WHOLE for one in release_names if one.entities) or any(
+            release[Exonyms].mentions((word,), own.code, ())
+        )
+
+    def split(match: re.Match[str]) -> str:
+        tokens = tokenize(match[0])
+        if len(tokens) != 1 or tokens[0] in known:
+            return match[0]
+        parts = next((one for one in kinds.compounds(tokens[0]) if named(one[0])), ())
+        return " ".join(map(str.capitalize, parts)) or match[0]
+
+    return re.sub(r"\w{7,}", split, text)
+
+
+def question_of(text: str) -> str:
+    """The sentences from the first that asks on, else all; without brackets and what they hold."""
+    plain = _BRACKETS.sub("", text).strip() or text
+    sentences: list[str] = []
+    for part in _SENTENCES.split(plain):
+        if sentences and _SHORT.search(sentences[-1]):
+            sentences[-1] += " " + part
+        else:
+            sentences.append(part)
+    asks = [at for at, one in enumerate(sentences) if one.rstrip().endswith(("?", ";", ";"))]
+    return " ".join(sentences[asks[0] :]) if asks else plain
+
 
 Sort = Literal["name", "noun", "date", "number", "amount", "op", "text"]
 
@@ -812,3 +1046,171 @@ def either(a: Item, b: Item, graph: Graph) -> Item | None:
 def text_item(words: Sequence[str], first: int, last: int, score: float) -> Item:
     """Words that are looked for in names as they are."""
     return Item(first, last, "text", score, " ".join(words[first:last]))
+
+
+_NUMBER = re.compile(r"[(\[]?(\d{1,3}(?:[.,'’]\d{3})+|\d{1,15})([.,]\d{1,9})?([^\W\d_]*)[.,;:?!)\]]*")
+
+
+class Found(NamedTuple):
+    """The words ``first`` to before ``last`` with what they say."""
+
+    first: int
+    last: int
+    amount: Amount
+
+
+NEAR = 3  # words between a bound and the word before it that says of what: "a print run *of well* over 500"
+
+
+BOUNDS: Mapping[str, tuple[bool, bool, bool]] = {
+    "operators.more_than": (True, False, False),
+    "operators.at_least": (True, False, True),
+    "operators.less_than": (False, True, False),
+    "operators.at_most": (False, True, True),
+    "operators.exactly": (True, True, True),
+}
+"""Whether a number behind a small word is the least, the most, and counts itself."""
+
+
+def amounts(words: Sequence[str], chunks: Sequence[Chunk], own: Language) -> Iterator[Item]:
+    """All amounts of a question, with each word that may say of what they are; they overlap."""
+    numbers = {one.first: number for one in chunks if (number := _number(one, words, own)) is not None}
+    for found in _bounded(words, numbers, own):
+        units = [found]
+        if not found.amount.unit and found.last < len(words) and words[found.last] not in own.stop:
+            with_unit = replace(found.amount, unit=words[found.last])
+            units.append(Found(found.first, found.last + 1, with_unit))
+        for one in units:
+            for first, last, amount in _of_something(one, words, own):
+                yield Item(first, last, "amount", 1.2, " ".join(words[first:last]), value=amount)
+
+
+def _number(chunk: Chunk, words: Sequence[str], own: Language) -> tuple[int, float, str] | None:
+    """Where a number ends, its value, and the unit that is written without a blank behind it."""
+    if chunk.last == chunk.first + 1 and (said := own.numbers.get(words[chunk.first])) is not None:
+        return chunk.last, float(said), ""
+    written = _NUMBER.fullmatch(chunk.text)
+    if written is None or chunk.last == chunk.first:
+        return None
+    whole, part, unit = written[1], written[2] or "", fold(written[3])
+    point = own.raw.get("decimal", ",")
+    if not part and re.fullmatch(rf"\d+{re.escape(point)}\d+", whole):
+        whole, part = whole.split(point)
+    value = float(re.sub(r"\D", "", whole) + ("." + part.lstrip(".,") if part.lstrip(".,") else ""))
+    if unit and known_unit(unit) is None:
+        return None
+    return chunk.last, value, unit
+
+
+def _bounded(
+    words: Sequence[str], numbers: Mapping[int, tuple[int, float, str]], own: Language
+) -> Iterator[Found]:
+    """Numbers with what bounds them and with a unit that is known by its name."""
+    for at in range(len(words)):
+        for length, roles in own.phrases.at(words, at):
+            low = at + length
+            if low not in numbers:
+                continue
+            last, value, unit = _with_unit(words, numbers[low], own)
+            size = next((size for word in words[at:low] if (size := size_of(word, own))), "")
+            for role in BOUNDS.keys() & roles:
+                least, most, counts = BOUNDS[role]
+                lower, upper = value if least else None, value if most else None
+                yield Found(at, last, Amount(lower, upper, counts, counts, unit, size))
+            both = "operators.between" in roles and last + 1 < len(words)
+            if both and words[last] in own.roles["operators.and"] and last + 1 in numbers:
+                until, high, other = _with_unit(words, numbers[last + 1], own)
+                if high > value and (not unit or unit == other):
+                    yield Found(at, until, Amount(value, high, unit=other))
+        compared = _compared(words, at, own)
+        if compared is not None and at + 2 in numbers:
+            first, more = compared
+            last, value, unit = _with_unit(words, numbers[at + 2], own)
+            size = size_of(words[at], own)
+            lower, upper = (value, None) if more else (None, value)
+            yield Found(first, last, Amount(lower, upper, False, False, unit, size))
+        if at in numbers:
+            last, value, unit = _with_unit(words, numbers[at], own)
+            # "45 *or more* seats", "45 seats *or more*"
+            for behind in range(last, min(last + 2, len(words))):
+                lengths = (n for n, roles in own.phrases.at(words, behind) if "operators.or_more" in roles)
+                noun = last if behind > last else -1
+                yield from (Found(at, behind + n, Amount(value, unit=unit, noun=noun)) for n in lengths)
+
+
+def _with_unit(words: Sequence[str], number: tuple[int, float, str], own: Language) -> tuple[int, float, str]:
+    """The number with a unit behind it, if that is known by its name."""
+    last, value, unit = number
+    behind = words[last] if not unit and last < len(words) else ""
+    is_tie = last + 1 < len(words) and own.preposition_roles(behind)  # "in" is no inch
+    if behind and not is_tie and known_unit(behind) is not None:
+        return last + 1, value, behind
+    return number
+
+
+def _compared(words: Sequence[str], at: int, own: Language) -> tuple[int, bool] | None:
+    """Where a comparative of size begins before "than", and whether it says more: "taller", "plus haut", "less expensive"."""
+    said = own.raw.get("comparing", {})
+    than, more, less = (set(map(fold, said.get(key, ()))) for key in ("than", "more", "less"))
+    if at + 1 >= len(words) or words[at + 1] not in than or not size_of(words[at], own):
+        return None
+    before = words[at - 1] if at else ""
+    if before in more | less:
+        return at - 1, is_small(words[at], own) == (before in less)
+    return None if more else (at, not is_small(words[at], own))
+
+
+def _of_something(found: Found, words: Sequence[str], own: Language) -> Iterator[Found]:
+    """An amount with each word beside it that may say of what it is: an adjective of size, or a noun or verb."""
+    first, last, amount = found.first, found.last, found.amount
+    if amount.size or amount.noun >= 0:
+        yield found
+        return
+    of = own.roles["prepositions.of"]
+    high = last + (last + 1 < len(words) and words[last] in own.stop and not size_of(words[last], own))
+    if high < len(words):
+        if (size := size_of(words[high], own)) and (high == last or words[last] in of):
+            yield Found(first, high + 1, replace(amount, size=size))
+            return
+        if words[high] not in own.stop:
+            yield Found(first, high + 1, replace(amount, noun=high))
+    for low in range(first - 1, max(first - 1 - NEAR, -1), -1):
+        if size := size_of(words[low], own):
+            yield Found(low, last, replace(amount, size=size))
+            return
+        yield Found(low, last, replace(amount, noun=low))
+        if words[low] not in own.stop:
+            break
+    if (known := known_unit(amount.unit)) is not None:
+        yield found._replace(amount=replace(amount, size="weight" if known[0] == "weight" else "any"))
+
+
+def size_of(word: str, own: Language) -> str:
+    """The dimension that an adjective of size speaks of in any of its forms; "" for another word."""
+    return _sizes(own.code)[0].get(_root(word, own), "")
+
+
+def is_small(word: str, own: Language) -> bool:
+    """Whether an adjective of size says that something has little of it: "lighter"."""
+    return _root(word, own) in _sizes(own.code)[1]
+
+
+def _root(word: str, own: Language) -> str:
+    return own.stem(word)[:4]
+
+
+@lru_cache
+def _sizes(code: str) -> tuple[Mapping[str, str], frozenset[str]]:
+    """The dimensions of adjectives by how they begin, and the beginnings of those that say little."""
+    own = language(code)
+    listed = own.raw.get("operators", {})
+    less = {fold(word) for word in own.raw.get("comparing", {}).get("less", ())} | own.roles[
+        "operators.fewest"
+    ]
+    sizes = {
+        _root(fold(word), own): name
+        for name, words in listed.get("measures", {}).items()
+        for word in reversed(words)
+    }
+    small = (fold(phrase).replace("?", "").split() for phrase in listed.get("lowest", ()))
+    return sizes, frozenset(_root(words[-1], own) for words in small if less.isdisjoint(words))

@@ -20,6 +20,7 @@ from typing import Any, TypeVar, cast
 from anyio import CapacityLimiter, move_on_after, to_thread
 
 from crmrag_query.answers.records import Answer, Done, Event, Used, answer_of, is_lasting
+from crmrag_query.bounds import check_text
 from crmrag_query.client import wire
 from crmrag_query.client.local import Engine
 from crmrag_query.client.records import Datasets, Export, Unavailable
@@ -33,7 +34,6 @@ from crmrag_query.errors import (
     NotKept,
     QuestionError,
     ReleaseError,
-    check_text,
 )
 from crmrag_query.service import responses as records
 from crmrag_query.service.observe import Observer

@@ -16,9 +16,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from crmrag_query.answers.records import Answer, Done, Event, Restart, Token, Used
+from crmrag_query.bounds import HISTORY
 from crmrag_query.client import wire
 from crmrag_query.codec import Malformed, from_plain, parse_json, to_json, to_plain, to_problem
-from crmrag_query.errors import HISTORY, CrmRagError, QuestionError, ReleaseNotFound
+from crmrag_query.errors import CrmRagError, QuestionError, ReleaseNotFound
 from crmrag_query.retrieval.channels import ConfiguredModes
 from crmrag_query.service.answering import Answering
 from crmrag_query.service.responses import (

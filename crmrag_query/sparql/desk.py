@@ -18,9 +18,10 @@ from typing import Any, Self
 
 from crmrag_query.artifacts.manifest import RELEASES, user_cache
 from crmrag_query.artifacts.release import Release
+from crmrag_query.bounds import check_range
 from crmrag_query.codec import from_plain, from_problem, to_json
 from crmrag_query.config.service import SparqlConfig, load_service
-from crmrag_query.errors import Busy, CrmRagError, QuestionError, ServiceError, check_range
+from crmrag_query.errors import Busy, CrmRagError, QuestionError, ServiceError
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.sparql.store import Setup
 from crmrag_query.timing import check

@@ -109,7 +109,7 @@ def test_a_mode_without_plans_has_no_set_and_answers_from_lines(sample: Release)
 def with_plans_only(sample: Release, tmp_path: Path) -> Release:
     """The sample, opened by somebody who has a mode of their own."""
     text = "modes:\n  exactly: {title: {en: Exactly}, channels: [], plans: only, needs: [lexicon]}\n"
-    (tmp_path / "channels.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "modes.yaml").write_text(text, encoding="utf-8")
     return replace(sample, opener=Opener(tmp_path))
 
 
@@ -206,7 +206,7 @@ def test_a_mode_that_there_is_not_is_refused_with_those_that_there_are(sample: R
 
 def test_a_channel_that_there_is_not_is_told_with_its_file(sample: Release, tmp_path: Path) -> None:
     text = "modes:\n  mine: {title: {en: Mine}, channels: [denze], plans: never}\n"
-    (tmp_path / "channels.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "modes.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(
         ConfigError, match=r"modes\.yaml(.|\n)*modes\.mine\.channels: no such channel.*'denze'.*dense"
     ):
@@ -229,7 +229,7 @@ def test_modes_are_read_once_for_an_open_release_and_again_where_they_have_chang
 
     monkeypatch.setattr(channels, "known_modes", counted)
     monkeypatch.delenv("VECTOR_SEARCH_TOP_K", raising=False)
-    release, file = replace(sample, opener=Opener(tmp_path)), tmp_path / "channels.yaml"
+    release, file = replace(sample, opener=Opener(tmp_path)), tmp_path / "modes.yaml"
     for question in QUESTIONS[:2]:
         answer_of(stream(release, question))
         answer(release, question, "vector")

@@ -8,7 +8,7 @@ from crmrag_query.answers.ask import ask
 from crmrag_query.answers.extractive import refusal
 from crmrag_query.answers.understand import understand
 from crmrag_query.artifacts.release import Release
-from crmrag_query.reading.heard import analysed
+from crmrag_query.reading.items import analysed
 from crmrag_query.reading.read import Parsed, parse
 from tests.support.small_world import Talk, cited, iri
 

@@ -10,8 +10,7 @@ from crmrag_query.language import language
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.world import World
 from crmrag_query.questions.lexicon import asked
-from crmrag_query.reading.exonyms import Exonyms, entries
-from crmrag_query.reading.heard import analysed
+from crmrag_query.reading.items import Exonyms, analysed, entries
 from crmrag_query.reading.read import parse
 from tests.support.builds import build_all, make_project
 from tests.support.small_world import PREFIXES

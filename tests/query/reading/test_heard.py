@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crmrag_query.reading.heard import analysed, question_of
+from crmrag_query.reading.items import analysed, question_of
 from tests.support.parse_world import Museum
 
 

@@ -11,7 +11,7 @@ from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.config.reading import default_folder
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.world import World
-from crmrag_query.reading.heard import analysed
+from crmrag_query.reading.items import analysed
 from crmrag_query.reading.read import parse
 from tests.support.builds import build_all, make_project
 

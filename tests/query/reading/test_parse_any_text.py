@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crmrag_query.language import language
 from crmrag_query.plans.records import Among, Plan
-from crmrag_query.reading.heard import analysed, question_of
+from crmrag_query.reading.items import analysed, question_of
 from crmrag_query.reading.lexicon import words_table
 from crmrag_query.reading.read import Parsed, parse
 from crmrag_query.timing import within

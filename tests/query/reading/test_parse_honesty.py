@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.reading.heard import analysed
+from crmrag_query.reading.items import analysed
 from crmrag_query.reading.read import Parsed, parse
 from tests.conftest import ROOT
 from tests.support.parse_world import Museum

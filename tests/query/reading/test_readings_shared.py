@@ -13,7 +13,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.evaluation.questions import read_questions
 from crmrag_query.reading import grammar, read
 from crmrag_query.reading.grammar import Grammar, Reading, State
-from crmrag_query.reading.heard import analysed
+from crmrag_query.reading.items import analysed
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[3]
