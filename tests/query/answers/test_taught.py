@@ -113,7 +113,7 @@ def test_a_mistake_in_the_file_costs_what_it_taught_and_nothing_else(release: Re
     exact.taught_file(release).write_text(text)
     answer = ask(release, SURE)
     assert answer.text and (answer.exhaustive or answer.set is None or answer.choices)
-    assert any(exact.FILE in note or "E999" in note for note in answer.notes)
+    assert any(exact.TAUGHT in note or "E999" in note for note in answer.notes)
 
 
 def test_a_question_within_a_conversation_is_not_the_one_that_was_taught(release: Release) -> None:
