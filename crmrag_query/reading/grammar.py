@@ -1275,14 +1275,15 @@ class Grammar:
                     | {flag.first for role, flag in flags.items() if role in NEGATIONS}
                     | ({going_on.first} if going_on is not None else set()),
                 )
-            if not scored and period is not None:
+            dated = any(tie.relation == "created_on" for _, tie, _ in scored)
+            if period is not None and not dated:
                 yield from self._attach_year(state, parent, period, flags)
 
     def _attach_year(
         self, state: State, parent: int, period: Interval, flags: Mapping[str, Item]
     ) -> Iterator[State]:
-        """A period of whole years as bounds of a number that the data call a year, of things that have no other date. What
-        says when something was made says one that is but called a year."""
+        """A period of whole years as bounds of a number that the data call a year, of things of whose making no other date is
+        stated. What says when something was made says one that is but called a year."""
         first = None if period.begin is None else civil(period.begin)
         behind = None if period.end is None else civil(period.end + 1)
         if any(day is not None and day[1:] != (1, 1) for day in (first, behind)):

@@ -28,6 +28,10 @@ STATUES = {"hera": (150, 80.0), "zeus": (230, 310.5), "pan": (40, 4.8), "nike": 
 """Heights in centimetres and weights in kilograms."""
 THEATRES = {"arena": 1200, "cellar": 45, "court": 46, "barn": 20}
 BOOKS = {"atlas": 1500, "psalter": 300, "herbal": 500}
+MADE = {"atlas": (1871, 1990), "psalter": (1650, 1985), "herbal": (1705, 1990)}
+"""Years of making and of accession, stated as plain years."""
+REPAIRED = {"atlas": "1985-03-01", "psalter": "1994-11-20"}
+"""The days on which repairs ended; when they began is not recorded."""
 BOXES = {"tin": (12, 80), "chest": (25, 150), "crate": (30, 200)}
 """Widths in centimetres; prices in guilders."""
 MILLS = {"upper": 3, "lower": 1}
@@ -49,6 +53,8 @@ def _graph() -> str:
         'own:run rdfs:subPropertyOf crm:P3_has_note ; rdfs:label "print run"@en , "Auflage"@de , "tirage"@fr , '
         '"tiratura"@it , "tirada"@es , "τιράζ"@el .',
         "own:run a <http://www.w3.org/1999/02/22-rdf-syntax-ns#Property> .",
+        'own:made rdfs:label "year of making"@en , "Jahr der Herstellung"@de .',
+        'own:came rdfs:label "year of accession"@en .',
     ]
     rows += [f":{name} a crm:E55_Type ; rdfs:label {labels} ." for name, labels in TYPES.items()]
     rows += [f":{name} a crm:E58_Measurement_Unit ; rdfs:label {label} ." for name, label in UNITS.items()]
@@ -66,6 +72,16 @@ def _graph() -> str:
         )
     rows += [_dimension(name, "seats", seats) for name, seats in THEATRES.items()]
     rows += [f":{name} own:run {run} ." for name, run in BOOKS.items()]
+    year = "<http://www.w3.org/2001/XMLSchema#gYear>"
+    rows += [
+        f':{name} own:made "{made}"^^{year} ; own:came "{came}"^^{year} .'
+        for name, (made, came) in MADE.items()
+    ]
+    rows += [
+        f":{name}-repair a crm:E11_Modification ; crm:P31_has_modified :{name} ; crm:P4_has_time-span :{name}-span . "
+        f':{name}-span a crm:E52_Time-Span ; crm:P82b_end_of_the_end "{day}"^^<http://www.w3.org/2001/XMLSchema#date> .'
+        for name, day in REPAIRED.items()
+    ]
     for name, (width, price) in BOXES.items():
         rows.append(_dimension(name, "width", width, "cm"))
         rows.append(
@@ -144,6 +160,31 @@ LISTS = [
 @pytest.mark.parametrize(("question", "wanted"), LISTS)
 def test_a_number_restricts_what_is_asked_for(store: Museum, question: str, wanted: set[str]) -> None:
     assert store.read(question) == wanted
+
+
+BY_YEAR = [
+    ("Which books were made before 1700?", {"psalter"}),
+    ("Which books were made between 1700 and 1900?", {"atlas", "herbal"}),
+    ("Which books are from the 18th century?", {"herbal"}),
+    ("Which books were not made before 1700?", {"atlas", "herbal"}),
+]
+
+
+@pytest.mark.parametrize(("question", "wanted"), BY_YEAR)
+def test_a_period_is_compared_with_years_that_are_plain_values(
+    store: Museum, question: str, wanted: set[str]
+) -> None:
+    assert store.read(question) == wanted
+    assert any(isinstance(one, Valued) for one in store.parse(question).plan.where)  # type: ignore[union-attr]
+
+
+def test_a_verb_that_no_year_says_is_not_sure(store: Museum) -> None:
+    assert not store.parse("Which books were exhibited before 1700?").certain
+
+
+def test_a_period_is_compared_with_the_end_of_dates_whose_beginning_is_not_recorded(store: Museum) -> None:
+    assert store.read("Which books were repaired in 1985?") == {"atlas"}
+    assert store.read("Which books were repaired in the 1990s?") == {"psalter"}
 
 
 def test_most_of_these_are_sure(store: Museum) -> None:
