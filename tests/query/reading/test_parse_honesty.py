@@ -155,6 +155,15 @@ def test_of_two_questions_at_once_neither_is_answered_for_certain(gallery: Museu
     assert not gallery.parse(question).certain
 
 
+@pytest.mark.parametrize("question", [
+    "Which paintings were painted or exhibited in Florence?", "Which works were given or made by Rosa Castelli?",
+])  # fmt: skip
+def test_what_or_joins_is_neither_read_as_both_nor_as_one_of_them_for_certain(
+    gallery: Museum, question: str
+) -> None:
+    assert not gallery.parse(question).certain
+
+
 # the whole of what is told
 
 
