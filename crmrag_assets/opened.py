@@ -178,3 +178,8 @@ def page_rows(context: BuildContext, artifact: str, name: str) -> list[dict[str,
 def prefetched(context: BuildContext) -> list[Path]:
     """The triples of every chunk, in order."""
     return [context.folder("prefetch", chunk) / TRIPLES_FILE for chunk in chunks_of(context)]
+
+
+def cache_of(context: BuildContext, name: str) -> Path:
+    """The file in which vectors of the data set's encoder are kept."""
+    return context.data / "cache" / "embeddings" / encoder_of(context).key / f"{name}.bin"

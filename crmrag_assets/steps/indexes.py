@@ -47,10 +47,11 @@ from crmrag_assets.indexes.embed import (
 from crmrag_assets.indexes.encoder import export_encoder
 from crmrag_assets.indexes.lexicon import write_lexicon
 from crmrag_assets.indexes.names import names_of, write_names
-from crmrag_assets.indexes.profile import Part, count_ties, make_profile, write_profile
+from crmrag_assets.indexes.profile import Part, TieCounts, count_ties, make_profile, write_profile
 from crmrag_assets.indexes.sparse import KnownCounts, count_new_terms, postings_of, write_sparse
 from crmrag_assets.indexes.token_vectors import BEGINNING, write_token_vectors
 from crmrag_assets.opened import (
+    cache_of,
     catalogue_of,
     documents_of,
     encoder_of,
@@ -62,7 +63,6 @@ from crmrag_assets.opened import (
     texts_in_chunk,
     texts_with_vectors,
 )
-from crmrag_assets.profile.ties import TieCounts
 from crmrag_assets.release.publish import link_file
 from crmrag_query.config.loading import config_hash
 from crmrag_query.errors import BuildError
@@ -125,11 +125,6 @@ def caches_of(context: BuildContext, chunk: str) -> list[Path]:
     around = [] if begun(own) else sorted({first & (0xFF << bits) for bits in range(9)} - {first})
     paths = (own.with_stem(f"{number:02x}") for number in (*within, *reversed(around)))
     return [own, *filter(begun, paths)]
-
-
-def cache_of(context: BuildContext, name: str) -> Path:
-    """The file in which vectors of the data set's encoder are kept."""
-    return context.data / "cache" / "embeddings" / encoder_of(context).key / f"{name}.bin"
 
 
 def themes_of(context: BuildContext) -> list[str]:

@@ -23,9 +23,10 @@ from crmrag_assets.indexes.embed import SHARES
 from crmrag_assets.indexes.encoder import HashEncoder
 from crmrag_assets.instance import open_instance
 from crmrag_assets.launch import EmbedRequest, EmbedResult, run_embed
+from crmrag_assets.opened import cache_of
 from crmrag_assets.release.publish import roll_back
 from crmrag_assets.runs import EMBEDS_TAG
-from crmrag_assets.steps.indexes import cache_of, caches_of
+from crmrag_assets.steps.indexes import caches_of
 from crmrag_query import Client
 from crmrag_query.artifacts.manifest import PREVIOUS, pointer
 from crmrag_query.artifacts.release import Release, open_release

@@ -16,11 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crmrag_assets.indexes.aggregation import time_relationships, write_dates
-from crmrag_assets.indexes.profile import count_ties, make_profile, write_profile
+from crmrag_assets.indexes.profile import TieCounts, count_ties, make_profile, write_profile
 from crmrag_assets.profile import kinds
 from crmrag_assets.profile import kinds as ground
 from crmrag_assets.profile.kinds import CHARACTERS, TOP, class_sets
-from crmrag_assets.profile.ties import TieCounts
 from crmrag_query.artifacts.manifest import entries
 from crmrag_query.config import load_method
 from crmrag_query.graph.graph import Graph

@@ -17,8 +17,8 @@ from crmrag_query.context.context import Context, ContextLine, ContextSource, Ki
 from crmrag_query.entities.details import Named
 from crmrag_query.errors import QuestionError
 from crmrag_query.evaluation.evaluate import parse_stages, systems
+from crmrag_query.evaluation.interval import interval
 from crmrag_query.evaluation.questions import GoldQuestion
-from crmrag_query.evaluation.report import interval
 from crmrag_query.evaluation.scores import (
     MEASURES,
     alike,
