@@ -132,11 +132,10 @@ def _of_types(release: Release, analysis: Analysis, nodes: list[int], own: Colle
     if typed or any(map(len, used)):
         return typed
     nodes = [node for node in nodes if node in own]
-    if typed := AskedTypes(graph, analysis.reading).of(nodes):
-        return typed
-    return (
-        [] if analysis.reading.counts and analysis.reading.heads else nodes
-    )  # no persons are counted for presses
+    if (named_so := AskedTypes(graph, analysis.reading).of(nodes)) is not None:
+        return named_so
+    counted = analysis.reading.counts and analysis.reading.heads
+    return [] if counted else nodes  # no persons are counted for presses
 
 
 def _nodes(mention: Mention) -> tuple[int, ...]:
@@ -260,12 +259,9 @@ def extract_answer(
     if not ranked:
         return words.none
     if reading.form is Form.SPECIFIC:
-        if reading.rule == POLAR:  # only the lines that hold all its words
+        if reading.rule == POLAR:  # only the lines that hold all its words, where there are any
             asked = [word for word in reading.content if word not in reading.cueing]
-            holding = [one for one in ranked if asked and holds_all(one, asked)]
-            if asked and not holding and reading.language in release.manifest.languages:
-                return words.none
-            ranked = holding or ranked
+            ranked = [one for one in ranked if asked and holds_all(one, asked)] or ranked
         return _lines(release, reading, ranked, cited)
     types = AskedTypes(release[Graph], reading)
     best = _best_set(release, reading, ranked, types)
@@ -284,8 +280,8 @@ def extract_answer(
     nodes = [node for node in told if node not in excluded]
     heads = {reading.words[at] for at in reading.heads}
     said = [word for word in reading.content if word not in reading.cueing and word not in heads]
-    holding = {one.line.entity for one in ranked if holds_all(one, said)}  # objects from *Egypt*
-    if (typed := types.of([node for node in nodes if not said or node in holding])) is not None:
+    saying = {one.line.entity for one in ranked if holds_all(one, said)}  # objects from *Egypt*
+    if (typed := types.of([node for node in nodes if not said or node in saying])) is not None:
         return _found_set(release, reading, typed, cited)
     ranked = [one for one in ranked if not said or any(holds_all(one, [word]) for word in said)]
     return _lines(release, reading, ranked, cited) if ranked else words.none
