@@ -43,6 +43,7 @@ from crmrag_query.plans.records import (
     check_size,
 )
 from crmrag_query.plans.world import (
+    YEAR,
     LiteralValue,
     Mask,
     Pairs,
@@ -818,9 +819,9 @@ def _rows_within(world: World, constraint: Valued) -> Longs:
     last = links_of(world, constraint.way)[-1]
     ends = {number for route in last for _, properties in route.literals for number in properties}
     rows = np.flatnonzero(np.isin(world.literal_property, [*ends]))
-    states, value = numbers(world, rows)
+    states, value = numbers(world, rows, years=constraint.unit == YEAR)
     rows = rows[states]
-    if constraint.unit:
+    if constraint.unit and constraint.unit != YEAR:
         owners = np.asarray(world.graph.literal_table.column("subject").to_numpy())[rows]
         known, value = in_unit(world, owners.astype(np.int32), value, constraint.unit)
         rows, value = rows[known], value[known]

@@ -132,8 +132,8 @@ class Valued(Part):
     """The member leads by ``way`` to a literal that states a number from ``least`` to ``most``, None: open.
 
     ``least_counts``, ``most_counts``: whether the bound itself is within. ``unit``: the IRI or a name of a unit; only numbers
-    of dimensions and sums of money in it count, and such in others of the same quantity, converted. Without one all numbers
-    do, as they are written.
+    of dimensions and sums of money in it count, and such in others of the same quantity, converted. Of xsd:gYear
+    years count, which are no numbers else. Without a unit all numbers do, as they are written.
     """
 
     kind: Literal["valued"] = "valued"

@@ -595,8 +595,9 @@ def _literal_ends(world: World, route: Route) -> tuple[tuple[int, tuple[int, ...
 XSD = "http://www.w3.org/2001/XMLSchema#"
 NUMBER = "^[+-]?[0-9]{1,300}([.][0-9]+)?([eE][+-]?[0-9]{1,2})?$"
 """Texts that are numbers, whatever their datatype; in the dialects of Python, RE2 and SPARQL."""
-DAYS = tuple(XSD + name for name in ("date", "dateTime", "gYearMonth"))
-"""Datatypes of what is a date, however much it looks like a number; a year alone is both."""
+YEAR = XSD + "gYear"
+DAYS = (*(XSD + name for name in ("date", "dateTime", "gYearMonth")), YEAR)
+"""Datatypes of what is a date, however much it looks like a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -632,14 +633,15 @@ def same_terms(world: World, rows: Longs) -> Longs:
     return lowest
 
 
-def numbers(world: World, rows: Longs) -> tuple[Mask, npt.NDArray[np.float64]]:
-    """Which rows of the literals state a number, and the numbers of those."""
+def numbers(world: World, rows: Longs, years: bool = False) -> tuple[Mask, npt.NDArray[np.float64]]:
+    """Which rows of the literals state a number, or ``years``, and the numbers of those."""
     import pyarrow.compute as pc
 
     table, at = world.graph.literal_table, pa.array(rows)
     text = table.column("value").take(at)
-    dates = pc.is_in(table.column("datatype").take(at).cast(pa.utf8()), pa.array(DAYS))
-    plain = pc.and_not(pc.match_substring_regex(text, NUMBER), dates)
+    datatype = table.column("datatype").take(at).cast(pa.utf8())
+    kind = pc.equal(datatype, YEAR) if years else pc.invert(pc.is_in(datatype, pa.array(DAYS)))
+    plain = pc.and_(pc.match_substring_regex(text, NUMBER), pc.fill_null(kind, not years))
     stated: Mask = np.array(plain.to_numpy(zero_copy_only=False), bool)
     value = pc.replace_substring_regex(text.filter(plain), r"^\+", "").cast(pa.float64())
     return stated, value.to_numpy(zero_copy_only=False)

@@ -1299,7 +1299,7 @@ class Grammar:
             covered = frozenset(at for at in self.open if self.stems[at] in says)
             bounds = Valued(
                 way=ways[iri], least=first and first[0], most=behind and behind[0] - 1,
-                negated=bool(flags.keys() & NEGATIONS),
+                unit=lexicon.years[iri], negated=bool(flags.keys() & NEGATIONS),
             )  # fmt: skip
             unsaid = len(stated) > 1 and not covered
             yield replace(

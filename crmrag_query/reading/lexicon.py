@@ -30,7 +30,16 @@ from crmrag_query.ontology.categories import Category
 from crmrag_query.ontology.load import normalise_property
 from crmrag_query.plans.kinds import Schema
 from crmrag_query.plans.records import Anchor, Related, Target, Way
-from crmrag_query.plans.world import OF_TYPE, World, leading_to, numbers, role_steps, target_classes, targeted
+from crmrag_query.plans.world import (
+    OF_TYPE,
+    YEAR,
+    World,
+    leading_to,
+    numbers,
+    role_steps,
+    target_classes,
+    targeted,
+)
 from crmrag_query.text import fold, tokenize
 
 _CODE = re.compile(r"^[A-Z]{1,3}\d+[a-z]?[_ ]")
@@ -606,22 +615,24 @@ class Lexicon:
         return found
 
     @cached_property
-    def years(self) -> tuple[str, ...]:
-        """Those that state years: by their datatype, or by what they are called in any language."""
+    def years(self) -> dict[str, str]:
+        """The properties of the data's own that state years, by IRI: their datatype, or "" for numbers that are called years
+        in any language."""
         world, table = self.world, self.world.graph.literal_table
         nouns = words_table("kinds")["kinds"]["date"]["words"]
-        found = []
-        for iri in self.numbers:
-            number = world.property_numbers[iri]
-            rows = np.flatnonzero(world.literal_property == number)[:SAMPLED]
-            datatypes = [table.column("datatype")[int(row)].as_py() for row in rows]
-            called = any(
-                self.step_stems(iri, code) & language(code).all_stems(nouns.get(code, ()))
-                for code in LANGUAGES
-            )
-            if called or datatypes.count(YEAR) >= MOSTLY * len(rows):
-                found.append(iri)
-        return tuple(found)
+        found = {
+            iri: ""
+            for iri in self.numbers
+            for code in LANGUAGES
+            if self.step_stems(iri, code) & language(code).all_stems(nouns.get(code, ()))
+        }
+        for iri, number in world.property_numbers.items():
+            if number in world.with_literals and normalise_property(iri) is None:
+                rows = np.flatnonzero(world.literal_property == number)[:SAMPLED]
+                datatypes = [table.column("datatype")[int(row)].as_py() for row in rows]
+                if datatypes.count(YEAR) >= MOSTLY * len(rows):
+                    found[iri] = YEAR
+        return found
 
     def dimension_types(self, code: str) -> dict[str, Ints]:
         """The types of dimensions by each stem of their names: "seats" for the seating capacity."""
@@ -685,7 +696,6 @@ class Lexicon:
         return frozenset(found)
 
 
-YEAR = "http://www.w3.org/2001/XMLSchema#gYear"
 SAMPLED, MOSTLY = (
     200,
     0.9,

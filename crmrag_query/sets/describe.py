@@ -44,7 +44,7 @@ from crmrag_query.plans.records import (
     Way,
     read_plan,
 )
-from crmrag_query.plans.world import World, class_numbers
+from crmrag_query.plans.world import YEAR, World, class_numbers
 from crmrag_query.relationships.engine import Catalogue, moves_of, read_step
 from crmrag_query.sets.records import AnswerSet, Cell, Change, Chip, Edits, Option, Row, Years
 from crmrag_query.text import plain, shorten
@@ -589,7 +589,7 @@ def _constraint(wording: Wording, one: Constraint) -> str:
             way = wording.way(one.way) if one.way else words.name
             return words.contains.format(what=way, first=wording.any_of(map(wording.name, one.texts)))
         case Valued():
-            unit = wording.unit(one.unit) if one.unit else ""
+            unit = wording.unit(one.unit) if one.unit not in ("", YEAR) else ""
             bounds = f"{_bounds(words, one)} {unit}".rstrip()
             return _stated(words, wording.measured(one.way), bounds)
         case Among():
