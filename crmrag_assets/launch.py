@@ -247,8 +247,9 @@ def _run(
 
 VECTORS = next(number for number, layer in enumerate(LAYERS) if layer.name == "embeddings")
 BEFORE_VECTORS, WITH_VECTORS = LAYERS[:VECTORS], LAYERS[VECTORS:]
-# For which a build waits for vectors, and `embed` for more of them before it publishes.
+# For which a build waits for vectors.
 PATIENCE_SECONDS = 120.0
+BETWEEN_SECONDS = PATIENCE_SECONDS  # of encoding, from one release with more vectors to the next
 LOOK_SECONDS = 1.0  # between looks whether another process still holds the data set
 
 
@@ -631,7 +632,7 @@ def _one_share(request: EmbedRequest, instance: DagsterInstance, result: EmbedRe
     require_within_ceiling(replace(opened, share=100))
     left = left_of(opened)
     pace = pace_of(opened) if left.texts[100] else 0.0
-    share = max(left.within(PATIENCE_SECONDS, pace), next(one for one in SHARES if one > there))
+    share = max(left.within(BETWEEN_SECONDS, pace), next(one for one in SHARES if one > there))
     goal = replace(opened, share=share)
     return not _is_encoded(goal, left.texts[share], request, result, clock) or _publish(
         goal, request, instance, result

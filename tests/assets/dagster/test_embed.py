@@ -48,7 +48,7 @@ def unwaited(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def hurried(unwaited: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does `embed`, before it publishes at a share."""
-    monkeypatch.setattr(launch, "PATIENCE_SECONDS", -1)
+    monkeypatch.setattr(launch, "BETWEEN_SECONDS", -1)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,6 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return real(self, texts)
 
     monkeypatch.setattr(HashEncoder, "encode", encode)
-    monkeypatch.setattr(launch, "pace_of", lambda context: 1.0)
     monkeypatch.setattr(launch, "pace_of", lambda context: 1.0)
     return found
 
