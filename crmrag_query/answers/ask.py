@@ -101,6 +101,7 @@ from crmrag_query.entities.details import category_name, type_nodes
 from crmrag_query.errors import MissingExtraError, ModelError, QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
+from crmrag_query.language import language as spoken_language
 from crmrag_query.linking import NameIndex, meant
 from crmrag_query.llm.model import CannedModel, Metered, Model
 from crmrag_query.notes import Note
@@ -940,9 +941,20 @@ class Turn:
         ]
         if not nodes:
             return None
+        nodes = [
+            node for node in nodes if self._is_called(node)
+        ] or nodes  # the *donors* in the church, not the church
         texts = dict.fromkeys(portrait(release, [node], reading.language, cited) for node in nodes[:FEW])
         partial = release.method.questions.languages[reading.language].partial
         return self._checked("\n".join([*(f"- {text}" for text in texts), partial]), cited, refused=False)
+
+    def _is_called(self, node: int) -> bool:
+        """Whether a thing or a type of it is called by the noun that is asked about."""
+        reading, graph = self.prepared.analysis.reading, self.release[Graph]
+        own = spoken_language(reading.language)
+        heads = {own.stem(reading.words[at]) for at in reading.heads}
+        labels = (label.text for one in (node, *type_nodes(graph, node)) for label in graph.labels(one))
+        return not heads.isdisjoint(own.all_stems(labels))
 
     def _nothing_more(self) -> bool:
         """Whether more was asked for, and everything was shown."""
