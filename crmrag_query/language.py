@@ -109,6 +109,12 @@ class Language:
         """What a folded preposition may lead to; none for another word."""
         return frozenset(role for role in PREPOSITION_ROLES if word in self.roles[f"prepositions.{role}"])
 
+    def roles_within(self, words: Sequence[str]) -> frozenset[str]:
+        """The roles of all phrases that stand anywhere in some folded words."""
+        return frozenset().union(
+            *(roles for at in range(len(words)) for _, roles in self.phrases.at(words, at))
+        )
+
     def form(self, word: str) -> str:
         """A folded word without what gender, number and a contracted article add: "dipinte sulla" is "dipinto su"."""
         word = self._contracted.get(word, word)

@@ -455,8 +455,9 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     if not lost or foreign or analysis.reading.rule.startswith("yes/no"):
         return ""
     tied_by_words = bool(parsed.plan.where) and not parsed.guessed
+    asking = language(analysis.reading.language).roles_within(analysis.reading.words)
     # One word aside, of something named: "What can *visitors* see in room 3?", but "How much did X *cost* to build?"
-    told = tied_by_words and not parsed.empty and len(lost) == 1 and not _asks_amount(analysis.reading)
+    told = tied_by_words and not parsed.empty and len(lost) == 1 and AMOUNTS.isdisjoint(asking)
     asked_of_one = analysis.form is Form.SPECIFIC and (parsed.guessed or (parsed.named and not told))
     asked, tied = _asked_or_tied(analysis.reading, lost)
     # One word aside, what is said of a list is understood, and told; a number would be another one.
@@ -471,20 +472,14 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     if not asked_of_one and not uncounted and not strange and not (parsed.absent and parsed.empty):
         return ""  # what lines tell of a list is told with the words that are not, and readings are offered beside it
     if by_relation:
-        language, relations = analysis.reading.language, release.method.relations
-        labels = (relations[id].label(language) for id in parsed.absent[:1])
-        return words.absent.replace("{what}", quoted(labels, language))
+        code, relations = analysis.reading.language, release.method.relations
+        labels = (relations[id].label(code) for id in parsed.absent[:1])
+        return words.absent.replace("{what}", quoted(labels, code))
     return words.not_told.replace("{words}", quoted(lost, analysis.reading.language))
 
 
-def _asks_amount(reading: Reading) -> bool:
-    """Whether a question asks how much or how many."""
-    own, words = language(reading.language), reading.words
-    heard = (roles for at in range(len(words)) for _, roles in own.phrases.at(words, at))
-    return any(not roles.isdisjoint(AMOUNTS) for roles in heard)
-
-
 AMOUNTS = frozenset({"questions.how_many", "questions.how_much", "questions.how_long"})
+"""Roles of the words by which a question asks for an amount."""
 
 
 def _asked_or_tied(reading: Reading, lost: Collection[str]) -> tuple[list[str], list[str]]:

@@ -152,11 +152,7 @@ def goes_on(question: str, code: str) -> bool:
 
 def says_otherwise(question: str, code: str) -> bool:
     """Whether a question asks for others than those it names: "by someone other than X"."""
-    words = tokenize(question)
-    own = language(code)
-    return any(
-        "operators.anyone_else" in roles for at in range(len(words)) for _, roles in own.phrases.at(words, at)
-    )
+    return "operators.anyone_else" in language(code).roles_within(tokenize(question))
 
 
 def _spans_at_start(question: str, code: str, wanted: set[str]) -> int:

@@ -67,9 +67,9 @@ from crmrag_query.reading.lexicon import (
     KindWords,
     RelationWords,
     category_nodes,
+    date_stems,
     entities_of,
     vocabulary,
-    words_table,
 )
 from crmrag_query.reading.ties import Meaning, Tie, Ties
 from crmrag_query.text import fold, unmarked
@@ -1290,12 +1290,15 @@ class Grammar:
             return
         near, lexicon, code = state.nodes[parent], self.ties.lexicon, self.own.code
         made = vocabulary(code).relations["created_on"].says if near.category & THING else frozenset[str]()
-        called = self.own.all_stems(words_table("kinds")["kinds"]["date"]["words"].get(code, ()))
         ways = {iri: Way(paths=((iri,),)) for iri in lexicon.years}
-        stated = [iri for iri, way in ways.items() if leading_to(self.world, way, None)[near.nodes].any()]
+        stated = self._once(
+            lambda: [iri for iri, way in ways.items() if leading_to(self.world, way, None)[near.nodes].any()],
+            (near,),
+            "years",
+        )
         for iri in stated:
             stems = lexicon.step_stems(iri, code)
-            says = stems | made if stems <= called else stems
+            says = stems | made if stems <= date_stems(code) else stems
             covered = frozenset(at for at in self.open if self.stems[at] in says)
             bounds = Valued(
                 way=ways[iri], least=first and first[0], most=behind and behind[0] - 1,

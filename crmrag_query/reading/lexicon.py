@@ -499,6 +499,12 @@ FOREIGN = 0.5
 proprietor of a workshop."""
 
 
+@lru_cache(maxsize=len(LANGUAGES))
+def date_stems(code: str) -> Stems:
+    """The stems of a language's nouns for dates: "date", "year"."""
+    return language(code).all_stems(words_table("kinds")["kinds"]["date"]["words"].get(code, ()))
+
+
 @dataclass
 class Lexicon:
     """The words of one data set; those of a language are made when it is first asked in."""
@@ -619,12 +625,11 @@ class Lexicon:
         """The properties of the data's own that state years, by IRI: their datatype, or "" for numbers that are called years
         in any language."""
         world, table = self.world, self.world.graph.literal_table
-        nouns = words_table("kinds")["kinds"]["date"]["words"]
         found = {
             iri: ""
             for iri in self.numbers
             for code in LANGUAGES
-            if self.step_stems(iri, code) & language(code).all_stems(nouns.get(code, ()))
+            if self.step_stems(iri, code) & date_stems(code)
         }
         for iri, number in world.property_numbers.items():
             if number in world.with_literals and normalise_property(iri) is None:

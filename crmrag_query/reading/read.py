@@ -108,12 +108,7 @@ class Tables:
         iris = (*both[0].iris, *both[1].iris)
         nodes = united(both[0].nodes, both[1].nodes)
         near = Meaning(nodes, iris=iris, category=both[0].category | both[1].category)
-        said = {
-            role
-            for at in range(len(self.words))
-            for _, roles in self.own.phrases.at(self.words, at)
-            for role in roles
-        }
+        said = self.own.roles_within(self.words)
         stems = frozenset(map(self.own.stem, self.words))
         measure, ascending = None, False
         if said & {"operators.earlier", "operators.later", "operators.earliest", "operators.latest"}:

@@ -33,7 +33,7 @@ from crmrag_query.timing import check
 NAMED_SO = 0.6  # what a walk gains by leading through events of a type that is named
 MOST_TYPED = 12  # walks through events of a type, between two things
 KEPT = 4000  # lists of ways, and kinds of meanings, that are kept of one data set
-SELDOM = 20  # as many dates with one end for one with the other: the other is not recorded
+ONE_SIDED = 20  # as many dates with one end for one with the other: the other is not recorded
 MOST_WALKS = 60  # between two things, the cheapest ones
 
 
@@ -551,7 +551,7 @@ class Ties:
                 for edge in ("begin", "end")
             )
             self._edges[key] = (
-                "end" if begun * SELDOM < ended else "begin" if ended * SELDOM < begun else "span"
+                "end" if begun * ONE_SIDED < ended else "begin" if ended * ONE_SIDED < begun else "span"
             )
         return self._edges[key]
 
