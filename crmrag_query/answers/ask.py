@@ -115,6 +115,7 @@ from crmrag_query.questions.form import WITH_TIME, Analysis, Form
 from crmrag_query.questions.lexicon import compiled
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.items import WHOLE, analysed
+from crmrag_query.reading.lexicon import Lexicon
 from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.channels import default_mode
 from crmrag_query.retrieval.channels.communities import things
@@ -754,7 +755,8 @@ class Turn:
             text = f"{self._perhaps(cited)} {unknown if lost else ''}".rstrip()
             return self._checked(text, cited, refused=False)
         if lost and kind in ("count", "rank", "group"):
-            return self._checked(unknown, cited, refused=not self._offers)
+            text = f"{unknown}\n{self._recorded_of_named(cited)}".rstrip()
+            return self._checked(text, cited, refused=not self._offers)
         extracted = self._extracted(cited)
         unnamed = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
         if extracted.refused and unnamed and not cited_numbers(extracted.text):
@@ -897,7 +899,9 @@ class Turn:
         said = quoted(asked.unknown, language)
         if found.text:
             text = " ".join(filter(None, (found.text, found.lacking, words.unknown.replace("{first}", said))))
-            more = recorded(release, asked.nodes, language, cited, self._expects, found.text)
+            expects = self._expects if asked.expects is None else asked.expects
+            said = found.text if expects or asked.expects is None else ""  # else it may be anything
+            more = recorded(release, asked.nodes, language, cited, expects, said)
             return self._checked(f"{text}\n{more}".rstrip(), cited, refused=False)
         if asked.telling or not speaks(release, language):
             text = portrait(release, asked.nodes, language, cited)
@@ -941,12 +945,26 @@ class Turn:
         ]
         if not nodes:
             return None
-        nodes = [
-            node for node in nodes if self._is_called(node)
-        ] or nodes  # the *donors* in the church, not the church
+        called = [node for node in nodes if self._is_called(node)]
+        # the *donors* in the church, not the church; and all of them, where the data has few
+        nodes = [*dict.fromkeys((*called, *self._few_of_kind()))] or nodes
         texts = dict.fromkeys(portrait(release, [node], reading.language, cited) for node in nodes[:FEW])
         partial = release.method.questions.languages[reading.language].partial
         return self._checked("\n".join([*(f"- {text}" for text in texts), partial]), cited, refused=False)
+
+    def _few_of_kind(self) -> list[int]:
+        """All things of the kind that the noun names which is asked about, where these are few."""
+        reading = self.prepared.analysis.reading
+        kinds, own = self.release[Lexicon].kinds(reading.language), spoken_language(reading.language)
+        stems = list(map(own.stem, reading.words))
+        found = (
+            one.nodes
+            for at in reading.heads
+            for length, some in kinds.at(stems, reading.words, at)
+            for one in some
+            if length == 1 and not one.generic
+        )
+        return [int(node) for nodes in found if len(nodes) <= FEW for node in nodes]
 
     def _is_called(self, node: int) -> bool:
         """Whether a thing or a type of it is called by the noun that is asked about."""

@@ -224,21 +224,30 @@ def _of_one_name(release: Release, mention: Mention, stop: Collection[str]) -> t
     names = {one.name: frozenset(tokenize(one.name)).difference(stop) for one in mention.entities}
     written = frozenset(tokenize(mention.text)).difference(stop)
     chosen = written if written in names.values() else names[mention.entities[0].name]
-    return things_of(release, [one.entity for one in mention.entities if names[one.name] == chosen])
+    alike = [  # "Sappho" may be "Sappho (play)", but "Short score of Ran's Hall" is no "Ran's Hall"
+        one
+        for one in mention.entities
+        if names[one.name] == chosen or (one.how in WHOLE and written <= names[one.name])
+    ]
+    return things_of(release, [one.entity for one in alike])
 
 
 def _leading(
     release: Release, named: Sequence[Mention], alike: Sequence[tuple[int, ...]]
 ) -> tuple[int | None, tuple[int, ...], Sequence[Mention]]:
-    """Which of several names is of things with facts that lead to all others, and these things; else the only one whose whole
-    name is written, without the others, whose words are then no names."""
-    facts = Facts(release, "")
+    """Which of several names is of things with facts that lead to the others, those that are whole names all of them; these
+    things, and the names that are led to. Else the only one whose whole name is written, and no others: their words are then
+    no names."""
+    facts, best = Facts(release, ""), (0, (), ())
     for at, nodes in enumerate(alike):
-        others = [{one.entity for one in other.entities} for other in named if other is not named[at]]
-        reached = {node: facts.reached(node) for node in nodes[:MOST_ALIKE]}
-        near = tuple(node for node in reached if all(not reached[node].isdisjoint(other) for other in others))
-        if near:
-            return at, near, named
+        reached = {node: facts.reached(node) for node in nodes[:MOST_LED]}
+        ends = {one: {meant.entity for meant in one.entities} for one in named if one is not named[at]}
+        beside = [one for one in ends if any(map(ends[one].intersection, reached.values()))]
+        near = tuple(node for node in reached if all(ends[one] & reached[node] for one in beside))
+        if near and len(beside) > len(best[2]) and all(one in beside or not _is_whole(one) for one in ends):
+            best = at, near, beside
+    if best[2]:
+        return best
     whole = [at for at, mention in enumerate(named) if _is_whole(mention)]
     main = whole[0] if len(whole) == 1 else None
     return main, () if main is None else alike[main], ()
@@ -304,6 +313,7 @@ MOST_NAMED = 3  # names in a question about one thing
 PHRASES = 4  # phrases of relations in a question about one thing: "What is X *made of*, and who *gave* it?"
 SAYING = ("forward", "backward", "ends")
 OPENINGS = ("what", "which", "which_one", "who", "adverbs", "inversion", "describing", "listing", "being")
+MOST_LED = 20  # entities of one name of which it is looked at whether their facts lead to what else is named
 MOST_ALIKE = 5  # entities of one name of which a fact is told; of more, a list is the answer
 _OF_CATEGORY = {"Time": "date", "Place": "Place", "Actor": "Actor"}
 """What question words ask for (when, where, who), as the value or the range of a relation."""
@@ -312,12 +322,14 @@ _OF_CATEGORY = {"Time": "date", "Place": "Place", "Actor": "Actor"}
 @dataclass(frozen=True, slots=True)
 class AskedFacts:
     """Facts of one thing that are asked for: the entities of its name; the facts, in their order; the words of which nothing
-    was made; and whether it is asked to be told about the thing."""
+    was made; whether it is asked to be told about the thing; and the categories that parts ask for of which nothing was made,
+    None where there are none."""
 
     nodes: tuple[int, ...]
     asked: tuple[Asked, ...]
     unknown: tuple[str, ...] = ()
     telling: bool = False
+    expects: int | None = None
 
 
 def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
@@ -389,15 +401,22 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     small = small.union(*(words[one.first : one.last] for one in naming))
     found = list(asking.of_clauses(chosen, small, reading.expects))
     held = {at for one in chosen for at in range(one.first, one.last)}
-    held = held.union(*(said for _, said in found))
+    held = held.union(*(said for _, said, _ in found))
     rest = [word for at, word in enumerate(words) if word and word != BESIDE and at not in held]
     asks = bool(reading.expects) or any(getattr(language.forms, kind).within(rest) for kind in OPENINGS)
     if not asks and not any((one.first, one.last) in nouns for one in chosen):
         return None
-    unknown = _not_said(rest, language, ("placed", *OPENINGS), small | asking.describing)
-    if any(one.expects for one, _ in found):  # "who painted it, and in which *city*?"
+    unknown, expects = _not_said(rest, language, ("placed", *OPENINGS), small | asking.describing), None
+    if found:  # "… and *to which pueblo did she belong*", of which nothing was made
+        told = {first for _, _, first in found}
+        silent = [words[at] for one in asking.clauses() if one[0] not in told for at in range(*one)]
+        said = [word for word in silent if word not in ("", BESIDE)]
+        lost = _not_said(said, language, ("placed", *OPENINGS), small)
+        expects = _expected(own, language, silent) if lost else None
+        unknown = tuple(dict.fromkeys((*unknown, *lost)))
+    if any(one.expects for one, *_ in found):  # "who painted it, and in which *city*?"
         unknown = tuple(word for word in unknown if not _category(own, language, word))
-    asked = tuple(dict.fromkeys(one for one, _ in found))
+    asked = tuple(dict.fromkeys(one for one, *_ in found))
     if asked and understood.own.period is not None:  # "the canvas from the 1840s: who painted it?"
         unknown = tuple(word for word in unknown if word not in understood.own.period_words)
         dates = dict.fromkeys(
@@ -416,7 +435,7 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     if not (asked and not unknown) and not (of_one and unknown):
         return None
     telling = bool(language.forms.describing.at(reading.words, 0))
-    return AskedFacts(nodes, asked, unknown, telling)
+    return AskedFacts(nodes, asked, unknown, telling, expects)
 
 
 def concept_of(release: Release, understood: Understood) -> AskedFacts | None:
@@ -605,8 +624,8 @@ class _Asking:
 
     def of_clauses(
         self, chosen: Sequence[PhraseSpan], small: Collection[str], expects: int
-    ) -> Iterator[tuple[Asked, frozenset[int]]]:
-        """What each clause asks for, and the positions of the words by which what is stated says it."""
+    ) -> Iterator[tuple[Asked, frozenset[int], int]]:
+        """What each clause asks for, the positions of the words by which what is stated says it, and where it begins."""
         clauses, before = self.clauses(), frozenset[int]()
         verbs: list[PhraseSpan] = []
         for first, last in clauses:
@@ -636,10 +655,17 @@ class _Asking:
             ):  # "how tall" of whom nothing is measured: what is asked for is not recorded
                 asked = (_said_by(self.spans, one) for one in own)
                 relations = [Asked(ids) for ids in asked if _is_measured(self.release, ids)]
-            stated, said, strength = self._stated(first, last, wanted, small, before, own)
+            if own and all(map(self._is_kind, own)) and self._has_unknown(first, last, own, small):
+                relations = []  # in what *year* it "had its premiere", which need not be when it was made
+            stated, said, strength = dict[int, tuple[Statement, ...]](), frozenset[int](), 0
+            for what in _each(wanted):  # "*where and when*" was it first performed
+                found, by, strong = self._stated(first, last, what, small, before, own)
+                for node, some in found.items():
+                    stated[node] = tuple(dict.fromkeys((*stated.get(node, ()), *some)))
+                said, strength = said | by, max(strength, strong)
             bare = self.of_one and not stated and all(map(self._is_kind, own))
             if bare and (other := self._by_preposition(first, last, wanted)) is not None:
-                yield other, frozenset()
+                yield other, frozenset(), first
                 continue
             if self.of_one and self._asks_for_unknown(first, last, own, said, small):
                 continue
@@ -662,10 +688,10 @@ class _Asking:
                 or self._is_of_kind_said(stated, said, relations)
             ):
                 before = frozenset(mid for some in stated.values() for one in some for mid in one.through)
-                yield Asked(statements=tuple(stated.items()), expects=wanted), said
+                yield Asked(statements=tuple(stated.items()), expects=wanted), said, first
             else:
                 before = self._through(relations) if known else before
-                yield from ((one, frozenset()) for one in relations)
+                yield from ((one, frozenset(), first) for one in relations)
 
     def _describes(self, span: PhraseSpan, first: int) -> bool:
         """Whether an adjective stands in what is said of the thing before anything is asked: "The *big* gong: who …"."""
@@ -752,6 +778,15 @@ class _Asking:
         return any(
             are_called(node, events) and not are_called(node, known) for node, events in through.items()
         )
+
+    def _has_unknown(
+        self, first: int, last: int, own: Sequence[PhraseSpan], small: Collection[str]
+    ) -> bool:
+        """Whether a clause has words of content that no phrase has and nothing that is stated of the thing says."""
+        held = {at for one in own for at in range(one.first, one.last)}
+        rest = (self.words[at] for at in range(first, last) if at not in held)
+        known = {"", BESIDE, *self.describing}
+        return any(word not in known for word in _not_said(list(rest), self.language, ("placed", *OPENINGS), small))
 
     def _is_kind(self, span: PhraseSpan) -> bool:
         """Whether words only say what kind of thing is asked for: "in what *year*"."""
@@ -886,6 +921,11 @@ def _expected(own: SpokenLanguage, language: Language, words: Sequence[str]) -> 
     return found
 
 
+def _each(wanted: int) -> tuple[int, ...]:
+    """Each of the categories that question words ask for; 0 for none."""
+    return tuple(int(one) for one in _ASKED_BY.values() if wanted & int(one)) or (wanted,)
+
+
 def _category(own: SpokenLanguage, language: Language, word: str) -> int:
     """Place, time or actor, where a noun means only one of these."""
     if any(word in own.roles[f"time.{unit}"] for unit in TIMES):
@@ -981,6 +1021,8 @@ def _fitting(
         if told:
             texts = (id for id in own if relations[id].value == "text" and id not in told)
             yield (*told, *texts)
+        elif what == "date":
+            yield from ((id,) for id in dict.fromkeys(id for one in own for id in relations[one].when))
     if plain or not wanted:
         others = tuple(
             id

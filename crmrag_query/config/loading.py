@@ -268,7 +268,7 @@ class Relation(Record):
     ``relationships`` are ids of Fundamental Relationships that say just this, in any set. The range end is of one of
     ``classes`` (codes or IRIs, with their sub-classes) or has one of ``types`` (P2: IRIs, or names as the type's label or the
     last part of its IRI says them), and is of none of ``not_classes``, where these are given. A relation without paths
-    and relationships is known in words only.
+    and relationships is known in words only. ``when``: the relations that tell when it holds, which has no date of its own.
     """
 
     domain: tuple[CategoryName, ...] = Field(min_length=1)
@@ -280,6 +280,7 @@ class Relation(Record):
     not_classes: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     literals: LiteralEnds = LiteralEnds()
+    when: tuple[str, ...] = ()
     labels: dict[str, str]
     inverse: dict[str, str]
     words: dict[str, tuple[str, ...]] = Field(default_factory=dict)
