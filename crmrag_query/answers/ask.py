@@ -46,6 +46,7 @@ from crmrag_query.answers.facts import (
     PORTRAITS,
     Facts,
     any_known,
+    history,
     nowhere,
     portrait,
     recorded,
@@ -704,6 +705,11 @@ class Turn:
             return self._of_plan(cited)
         if subject == "why":
             return self._reasons(cited)
+        if subject == "happened":
+            nodes = named_alone(release, understood)
+            texts = [history(release, node, language, cited) for node in nodes[:PORTRAITS]]
+            text = "\n".join(filter(None, texts)) or recorded(release, nodes, language, cited)
+            return self._checked(text, cited, refused=False)
         if subject == "compared":
             texts = (portrait(release, [one], language, cited) for one in compared(release, understood))
             return self._checked("\n".join(f"- {text}" for text in texts), cited, refused=False)
@@ -757,6 +763,8 @@ class Turn:
         if lost and kind in ("count", "rank", "group"):
             text = f"{unknown}\n{self._recorded_of_named(cited)}".rstrip()
             return self._checked(text, cited, refused=not self._offers)
+        if (told := self._of_named(cited, lost)) is not None:
+            return told
         extracted = self._extracted(cited)
         unnamed = nothing_of(release, parsed, prepared.analysis, prepared.ranked)
         if extracted.refused and unnamed and not cited_numbers(extracted.text):
@@ -868,6 +876,21 @@ class Turn:
             return ""
         language = self.prepared.analysis.reading.language
         return recorded(self.release, nodes, language, cited, self._expects)
+
+    def _of_named(self, cited: SourceList, lost: Sequence[str]) -> Written | None:
+        """What is recorded of the one thing that a question names whole, where none of the best lines that were found says
+        what is asked of it; None for others."""
+        prepared, language = self.prepared, self.prepared.analysis.reading.language
+        best = prepared.ranked[:NEAR]
+        if prepared.analysis.form is not Form.SPECIFIC or self._is_likely or any(one.cued for one in best):
+            return None
+        if lost and any(holds_all(one, lost) for one in best):
+            return None
+        text = self._recorded_of_named(cited)
+        if not text:
+            return None
+        unknown = self.release.method.sets.words(language).unknown.replace("{first}", quoted(lost, language))
+        return self._checked(f"{unknown}\n{text}" if lost else text, cited, refused=False)
 
     def _reasons(self, cited: SourceList) -> Written:
         """Why something is, where the data tells it; else that it does not, and what it tells."""

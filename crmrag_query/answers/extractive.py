@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 
+from crmrag_query.answers.facts import Facts
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import AskedTypes, individuals, is_asked_for, relied_on
 from crmrag_query.artifacts.release import Release
@@ -91,6 +92,8 @@ def tied_set(
         and node not in excluded
         and (not targets or int(graph.adjacency.categories[node]) & targets)
     ]
+    facts = Facts(release, reading.language)  # no names, texts or pictures of what is asked for
+    tied = [node for node in tied if not facts.is_untold(node)] or tied
     own = {release[Documents].entity(one.document) for one in candidates}
     typed = _of_types(release, analysis, tied, own)
     best = max((float(share[node]) for node in typed), default=0.0)
@@ -277,7 +280,8 @@ def extract_answer(
     if analysis.period is not None:
         return words.none
     told = (node for one in candidates for node in release[Documents].told_in(one.document))
-    nodes = [node for node in told if node not in excluded]
+    facts = Facts(release, reading.language)
+    nodes = [node for node in told if node not in excluded and not facts.is_untold(node)]
     heads = {reading.words[at] for at in reading.heads}
     said = [word for word in reading.content if word not in reading.cueing and word not in heads]
     saying = {one.line.entity for one in ranked if holds_all(one, said)}  # objects from *Egypt*
@@ -306,7 +310,7 @@ def _lines(release: Release, reading: Reading, ranked: Sequence[Evidence], cited
     config, words = release.method.questions.extractive, release.method.questions.languages[reading.language]
     rows: list[str] = []
     told: dict[int, set[str]] = {}
-    ranked = [one for one in ranked if not _says_little(one)] or ranked
+    ranked = [one for one in ranked if not _says_little(release, one)] or ranked
     for one in ranked[:NEAR]:
         if one.score < config.keep_ratio * ranked[0].score or len(rows) == config.specific_lines:
             break
@@ -322,11 +326,19 @@ def _lines(release: Release, reading: Reading, ranked: Sequence[Evidence], cited
     return "\n".join(rows)
 
 
-def _says_little(one: Evidence) -> bool:
-    """Whether a line but names the class of its subject, or an event or text called after it, "Production of X" of X, and not
-    what is asked for, its date."""
+POINTING = ("same_as", "homepage", "web_page", "image")
+"""Relations that lead out of the data, of which a line says nothing but where to."""
+
+
+def _says_little(release: Release, one: Evidence) -> bool:
+    """Whether a line but names or identifies its subject, names its class, or an event or text called after it, "Production
+    of X" of X, and not what is asked for, its date."""
     if one.line.kind == Line.TYPE:
         return one.line.label == "Class"
+    known = release.method.relations
+    pointing = (path[0] for id in POINTING if id in known for path in known[id].paths)
+    if one.line.key in ("names", "identifiers", *pointing):
+        return not one.cued
     names = [fold(name) for name in one.names]
     return (
         bool(names)

@@ -423,6 +423,7 @@ UNTOLD = LITTLE | {"E42", "E35", "E36", "E38", "E17", "E52", "E51", "E15", "E73"
 COORDINATES = "coordinates"
 """Of a shape the middle is told, and not its outline."""
 PART = "P46"  # from a thing to its parts
+CONSISTS = "P9"  # from an event to its parts
 DIMENSION = "dimension"
 """Any dimension: each is told with what it is, "Height 31.6 cm"."""
 AROUND = frozenset({"located_in", "falls_within"})
@@ -818,6 +819,13 @@ class Facts:
             if (fact := self.of_statements(node, stated)) is not None:
                 yield fact
 
+    def is_happening(self, one: Statement) -> bool:
+        """Whether a statement leads to an event that the thing was in, or on from there to what the event consisted of."""
+        graph, (prop, ahead) = self.release[Graph], one.steps[-1]
+        of_event = len(one.steps) == 2 and graph.category(one.through[0]) == Category.Event
+        consists = graph.property_code(prop) == (CONSISTS if ahead else f"{CONSISTS}i")
+        return len(one.steps) == 1 or (of_event and consists)
+
     def _is_of_events(self, one: Statement) -> bool:
         """Whether it is stated of the thing or of one event of it, by a property that says what it ends in."""
         graph = self.release[Graph]
@@ -1014,6 +1022,37 @@ def portrait(
         return texts[0]
     head = facts.forms.alike.replace("{n}", str(len(nodes))).replace("{x}", facts.name(nodes[0]))
     return "\n".join([head, *(f"- {text}" for text in texts)])
+
+
+MOST_EVENTS = 20  # of one thing that are told
+
+
+def history(release: Release, node: int, language: str, cited: SourceList) -> str:
+    """What happened to a thing, and what that consisted of, or what somebody took part in: an event a row, in the order of
+    their dates, those without last; "" where nothing is recorded."""
+    facts, graph = Facts(release, language), release[Graph]
+    stated = sorted(statements_of(release, node), key=lambda one: -len(one.steps))
+    found = {
+        one.end: one
+        for one in stated
+        if one.end >= 0
+        and graph.category(one.end) == Category.Event
+        and facts.is_happening(one)
+        and not facts.is_untold(one.end)
+    }
+    dates = dict(zip(found, cited.details.all_dates(list(found)), strict=True))
+    dated = {event: int(date.begin or date.end or 0) for event, date in dates.items() if date is not None}
+    ordered = sorted(found, key=lambda event: (event not in dated, dated.get(event, 0)))
+    rows = dict[str, None]()
+    for event in ordered[:MOST_EVENTS]:
+        fact, date = facts.of_statements(node, [found[event]]), dates[event]
+        if fact is not None:
+            number = cited.cite(node, fact.triples)
+            rows[f"- {f'{date.text}: ' if date else ''}{'; '.join(fact.values)} [{number}]"] = None
+    if left := len(ordered) - MOST_EVENTS:
+        more = release.method.sets.words(language).more
+        rows |= {f"- {more.of(left).replace('{n}', str(left))}": None} if left > 0 else {}
+    return "\n".join([facts.forms.history.replace("{x}", facts.name(node)), *rows]) if rows else ""
 
 
 def _cited(parts: Iterable[str], numbers: Iterable[int]) -> str:

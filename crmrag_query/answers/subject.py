@@ -51,7 +51,7 @@ from crmrag_query.reading.lexicon import Kind as NounKind
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.text import fold, tokenize
 
-Subject = Literal["", "itself", "whole", "themes", "greeting", "why", "compared"]
+Subject = Literal["", "itself", "whole", "themes", "greeting", "why", "happened", "compared"]
 _ASKING = (
     "what", "who", "adverbs", "describing", "listing", "polite", "being", "one_verbs", "many_verbs", "everything", "articles",
 )  # fmt: skip
@@ -60,7 +60,7 @@ _ASKING = (
 
 def subject_of(release: Release, understood: Understood) -> Subject:
     """Whether a question asks about one thing that it names and says no more, about all of the data, for themes, for a
-    reason, or to compare things, or is no question at all; "" for any other.
+    reason, what happened to one thing, or to compare things, or is no question at all; "" for any other.
 
     A question that means what went before in a conversation is neither, since what it means is not in its words; but "this
     collection" is the data whatever went before.
@@ -72,6 +72,8 @@ def subject_of(release: Release, understood: Understood) -> Subject:
         return "greeting"
     if Phrases(sentences().forms(reading.language).why).at(reading.words, 0):
         return "why"
+    if _asks_what_happened(release, understood):
+        return "happened"
     if compared(release, understood):
         return "compared"
     said = [range(*span) for span in language.forms.whole.spans(reading.words) if span[1] - span[0] > 1]
@@ -112,6 +114,16 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     placed = () if language.forms.who.at(before, 0) else ("placed",)
     bare = _is_said(before[asking:], language, placed, language.stop if asking else ())
     return "itself" if opens and bare and _is_said(after, language, placed) else ""
+
+
+def _asks_what_happened(release: Release, understood: Understood) -> bool:
+    """Whether a question asks what happened to one thing that it names whole, and says no more."""
+    reading = understood.own.reading
+    own, asks = spoken_language(reading.language), Phrases(sentences().forms(reading.language).happened)
+    spoken = _spoken_of(release, understood, compiled(release.method.questions).languages[reading.language])
+    asking = {at for first, last in asks.spans(spoken.words) for at in range(first, last)}
+    rest = (word for at, word in enumerate(spoken.words) if at not in asking)
+    return bool(asking and spoken.nodes and spoken.sure) and own.stop.issuperset(filter(None, rest))
 
 
 def _without_kind(release: Release, code: str, before: list[str], nodes: Sequence[int]) -> list[str]:
@@ -779,14 +791,14 @@ class _Asking:
             are_called(node, events) and not are_called(node, known) for node, events in through.items()
         )
 
-    def _has_unknown(
-        self, first: int, last: int, own: Sequence[PhraseSpan], small: Collection[str]
-    ) -> bool:
+    def _has_unknown(self, first: int, last: int, own: Sequence[PhraseSpan], small: Collection[str]) -> bool:
         """Whether a clause has words of content that no phrase has and nothing that is stated of the thing says."""
         held = {at for one in own for at in range(one.first, one.last)}
         rest = (self.words[at] for at in range(first, last) if at not in held)
         known = {"", BESIDE, *self.describing}
-        return any(word not in known for word in _not_said(list(rest), self.language, ("placed", *OPENINGS), small))
+        return any(
+            word not in known for word in _not_said(list(rest), self.language, ("placed", *OPENINGS), small)
+        )
 
     def _is_kind(self, span: PhraseSpan) -> bool:
         """Whether words only say what kind of thing is asked for: "in what *year*"."""

@@ -504,13 +504,15 @@ class SentenceForms(Record):
     `typed`: the entity with what it is; `several`: of more values than are named; `alike`: several entities have one name;
     `not_recorded`: of `{what}` nothing is known for the entity, `recorded` introduces what is. `greetings` are no questions,
     and are answered by `greeting` and `examples`, one each for a thing, a person and a place; `why` asks for a reason, and
-    `no_reason` says that there is none.
+    `no_reason` says that there is none; `happened` asks what happened to something, and `history` introduces it.
     """
 
     greetings: tuple[str, ...]
     why: tuple[str, ...]
+    happened: tuple[str, ...]
     greeting: str
     no_reason: str
+    history: str
     examples: tuple[str, str, str]
     joint: str
     typed: str

@@ -350,8 +350,11 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     found = readings(release, analysis, earlier)
     if not found:
         return Parsed(None, language=analysis.reading.language)
-    best = found[0]
-    rivals = [one for one in found[1:] if one.result != best.result]
+    # Of readings as likely that give the same set, one that says all without doubt is told.
+    alike = (one for one in found if one.result == found[0].result and one.score >= found[0].score - MARGIN)
+    best = next((one for one in alike if not one.doubt and not one.uncovered), found[0])
+    best = replace(best, score=found[0].score, worded=found[0].worded)
+    rivals = [one for one in found if one.result != best.result]
     denies = best.plan.compute.kind == "ask" and not best.size
     ways = [*ways_of(best.plan)]
     walked = any(
