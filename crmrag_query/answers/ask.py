@@ -75,6 +75,7 @@ from crmrag_query.answers.subject import (
     compared,
     concept_of,
     facts_of,
+    facts_of_found,
     greeting,
     named_alone,
     overview,
@@ -707,8 +708,8 @@ class Turn:
             return self._reasons(cited)
         if subject == "happened":
             nodes = named_alone(release, understood)
-            texts = [history(release, node, language, cited) for node in nodes[:PORTRAITS]]
-            text = "\n".join(filter(None, texts)) or recorded(release, nodes, language, cited)
+            told_each = (history(release, node, language, cited) for node in nodes[:PORTRAITS])
+            text = "\n".join(filter(None, told_each)) or recorded(release, nodes, language, cited)
             return self._checked(text, cited, refused=False)
         if subject == "compared":
             texts = (portrait(release, [one], language, cited) for one in compared(release, understood))
@@ -920,6 +921,10 @@ class Turn:
         found = told_facts(release, asked.nodes, asked.asked, language, cited)
         words = release.method.sets.words(language)
         said = quoted(asked.unknown, language)
+        if found.text and (of_found := facts_of_found(release, self.prepared.understood, asked)) is not None:
+            then = told_facts(release, of_found.nodes, of_found.asked, language, cited)
+            text = " ".join(filter(None, (found.text, found.lacking, then.text, then.lacking)))
+            return self._checked(text, cited, refused=False)
         if found.text:
             text = " ".join(filter(None, (found.text, found.lacking, words.unknown.replace("{first}", said))))
             expects = self._expects if asked.expects is None else asked.expects

@@ -1047,8 +1047,11 @@ def history(release: Release, node: int, language: str, cited: SourceList) -> st
     for event in ordered[:MOST_EVENTS]:
         fact, date = facts.of_statements(node, [found[event]]), dates[event]
         if fact is not None:
-            number = cited.cite(node, fact.triples)
-            rows[f"- {f'{date.text}: ' if date else ''}{'; '.join(fact.values)} [{number}]"] = None
+            number, told = cited.cite(node, fact.triples), "; ".join(fact.values)
+            kinds = (facts.name(kind) for kind in type_nodes(graph, event))
+            new = ", ".join(kind for kind in kinds if fold(kind) not in fold(told))
+            when = f"{date.text}: " if date else ""
+            rows[f"- {when}{told}{f' ({new})' if new else ''} [{number}]"] = None
     if left := len(ordered) - MOST_EVENTS:
         more = release.method.sets.words(language).more
         rows |= {f"- {more.of(left).replace('{n}', str(left))}": None} if left > 0 else {}
@@ -1177,6 +1180,9 @@ class Told:
     expects: int = 0
 
 
+MOST_LINES = 5  # entities of one name that are told apart
+
+
 def told_facts(
     release: Release, nodes: Sequence[int], asked: Sequence[Asked], language: str, cited: SourceList
 ) -> Told:
@@ -1205,8 +1211,13 @@ def told_facts(
     for node, own in having.items():
         number = cited.cite(node, [triple for fact in own for triple in fact.triples])
         lines.setdefault(f"- {facts.typed(node)}: {' '.join(map(facts.entry, own))}", []).append(number)
-    text = "\n".join([head, *(_cited([line], numbers) for line, numbers in lines.items())])
-    return Told(text, missing, expects)
+    if len(lines) == 1:  # records of one thing, for all that is asked
+        [node, *_] = having
+        return Told(told(facts, node, having[node], cited), missing, expects)
+    rows = [_cited([line], numbers) for line, numbers in islice(lines.items(), MOST_LINES)]
+    if (left := len(lines) - MOST_LINES) > 0:
+        rows.append(f"- {release.method.sets.words(language).more.of(left).replace('{n}', str(left))}")
+    return Told("\n".join([head, *rows]), missing, expects)
 
 
 def any_known(release: Release, nodes: Sequence[int], asked: Sequence[Asked]) -> bool:

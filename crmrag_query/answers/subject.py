@@ -31,7 +31,7 @@ from crmrag_query.answers.facts import (
     statements_of,
 )
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.understand import Understood, individuals, relied_on
+from crmrag_query.answers.understand import Understood, individuals, relied_on, understand
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Relation, Steps, sentences
 from crmrag_query.entities.details import category_name
@@ -250,7 +250,8 @@ def _leading(
     """Which of several names is of things with facts that lead to the others, those that are whole names all of them; these
     things, and the names that are led to. Else the only one whose whole name is written, and no others: their words are then
     no names."""
-    facts, best = Facts(release, ""), (0, (), ())
+    facts = Facts(release, "")
+    best: tuple[int, tuple[int, ...], Sequence[Mention]] = (0, (), ())
     for at, nodes in enumerate(alike):
         reached = {node: facts.reached(node) for node in nodes[:MOST_LED]}
         ends = {one: {meant.entity for meant in one.entities} for one in named if one is not named[at]}
@@ -325,7 +326,7 @@ MOST_NAMED = 3  # names in a question about one thing
 PHRASES = 4  # phrases of relations in a question about one thing: "What is X *made of*, and who *gave* it?"
 SAYING = ("forward", "backward", "ends")
 OPENINGS = ("what", "which", "which_one", "who", "adverbs", "inversion", "describing", "listing", "being")
-MOST_LED = 20  # entities of one name of which it is looked at whether their facts lead to what else is named
+MOST_LED = 20  # entities of one name of which it is looked at what they lead to and what is known of them
 MOST_ALIKE = 5  # entities of one name of which a fact is told; of more, a list is the answer
 _OF_CATEGORY = {"Time": "date", "Place": "Place", "Actor": "Actor"}
 """What question words ask for (when, where, who), as the value or the range of a relation."""
@@ -335,13 +336,14 @@ _OF_CATEGORY = {"Time": "date", "Place": "Place", "Actor": "Actor"}
 class AskedFacts:
     """Facts of one thing that are asked for: the entities of its name; the facts, in their order; the words of which nothing
     was made; whether it is asked to be told about the thing; and the categories that parts ask for of which nothing was made,
-    None where there are none."""
+    None where there are none, with the words of these parts."""
 
     nodes: tuple[int, ...]
     asked: tuple[Asked, ...]
     unknown: tuple[str, ...] = ()
     telling: bool = False
     expects: int | None = None
+    rest: tuple[str, ...] = ()
 
 
 def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
@@ -353,7 +355,7 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     language = compiled(method.questions).languages[reading.language]
     spoken = _spoken_of(release, understood, language)
     nodes, words = spoken.nodes, spoken.words
-    if not nodes or not spoken.sure or len(nodes) > MOST_ALIKE:
+    if not nodes or not spoken.sure or len(nodes) > MOST_LED:
         return None
     own = spoken_language(reading.language)
     spans = relation_spans(reading.language, words)
@@ -419,6 +421,7 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     if not asks and not any((one.first, one.last) in nouns for one in chosen):
         return None
     unknown, expects = _not_said(rest, language, ("placed", *OPENINGS), small | asking.describing), None
+    silent = list[str]()
     if found:  # "… and *to which pueblo did she belong*", of which nothing was made
         told = {first for _, _, first in found}
         silent = [words[at] for one in asking.clauses() if one[0] not in told for at in range(*one)]
@@ -446,8 +449,40 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     of_one = reading.form is Form.SPECIFIC or listed or (len(asking.clauses()) > 1 and bool(asked))
     if not (asked and not unknown) and not (of_one and unknown):
         return None
+    if len(nodes) > MOST_ALIKE:  # of many of one name those of which any of it is known
+        nodes = tuple(node for node in nodes if any_known(release, [node], asked))
+        if not nodes:
+            return None
     telling = bool(language.forms.describing.at(reading.words, 0))
-    return AskedFacts(nodes, asked, unknown, telling, expects)
+    return AskedFacts(nodes, asked, unknown, telling, expects, tuple(silent))
+
+
+def facts_of_found(release: Release, understood: Understood, asked: AskedFacts) -> AskedFacts | None:
+    """The facts that the rest of a question asks for of what its first part asks for, "who made X, and when did *he* die";
+    None where it asks for none, or the first part leads to several."""
+    facts, code = Facts(release, understood.own.reading.language), understood.own.reading.language
+    found = dict.fromkeys(
+        end
+        for one in asked.asked
+        for node in asked.nodes
+        if (fact := one.of(facts, node)) is not None
+        for end in fact.nodes
+        if one.expects & int(release[Graph].category(end))
+    )
+    person = list(compiled(release.method.questions).languages[code].forms.one_refs.spans(asked.rest))
+    if not 0 < len(found) <= MOST_FOUND or len(person) != 1:
+        return None
+    [(first, last)], asks = person, list[AskedFacts]()
+    for end in found:
+        words = [*asked.rest[:first], facts.name(end), *asked.rest[last:]]
+        own = facts_of(release, understand(release, " ".join(words)))
+        if own is not None and own.nodes == (end,) and not own.unknown:
+            asks.append(own)
+    known = [own for own in asks if any_known(release, own.nodes, own.asked)]
+    return known[0] if len(known) == 1 else asks[0] if asks and not known else None
+
+
+MOST_FOUND = 3  # makers of one thing, a school or nationality among them, of which "he" may mean one
 
 
 def concept_of(release: Release, understood: Understood) -> AskedFacts | None:
