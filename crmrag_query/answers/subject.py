@@ -1041,6 +1041,10 @@ def _said_by(spans: Sequence[PhraseSpan], chosen: PhraseSpan) -> tuple[str, ...]
     return tuple(dict.fromkeys(id for one in same for id in one.relations))
 
 
+TELLING_NOTES = ("credit_line", "provenance_note")
+"""Texts that name people, places and dates, and are told where the data states these in no other way."""
+
+
 def _fitting(
     release: Release, said: tuple[str, ...], expects: int, nodes: tuple[int, ...], plain: bool
 ) -> Iterator[tuple[str, ...]]:
@@ -1066,8 +1070,7 @@ def _fitting(
     for what in wanted:
         told = [id for id in dict.fromkeys((*own, *near)) if _leads_to(relations[id], what)]
         if told:
-            texts = (id for id in own if relations[id].value == "text" and id not in told)
-            yield (*told, *texts)
+            yield (*told, *(id for id in own if id in TELLING_NOTES and id not in told))
         elif what == "date":
             yield from ((id,) for id in dict.fromkeys(id for one in own for id in relations[one].when))
     if plain or not wanted:

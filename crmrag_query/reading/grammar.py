@@ -1027,6 +1027,8 @@ class Grammar:
         for tie in self.ties.between(near, far, self.own.code, self.said, self.form.asks):
             if "place" in leads and tie.last in WHEREABOUTS:
                 continue
+            if leads == {"about"} and "about" not in PREPOSITIONS.get(tie.last, ()):
+                continue  # who wrote *about* Sappho need not have written what is called so
             says = self._said_by(tie)
             if headless and self.head_words:  # a noun before all else says what the near end is
                 says |= frozenset(at for at in self.head_words if self.stems[at] in tie.starts)

@@ -809,6 +809,8 @@ class KindWords:
             phrase.append(stems[last])
             said.append(words[last])
             kinds = self._called(tuple(phrase), said)
+            if words[last].endswith(self._feminine):  # "Autorinnen" are not all who wrote
+                kinds = [replace(one, cost=max(one.cost, VAGUE)) if one.generic else one for one in kinds]
             if kinds:
                 found.append((last + 1 - start, kinds))
         if not found and words[start] not in self.own.stop:
@@ -816,6 +818,10 @@ class KindWords:
             if kinds:
                 found.append((1, kinds))
         return found
+
+    @cached_property
+    def _feminine(self) -> tuple[str, ...]:
+        return tuple(map(fold, self.own.raw.get("feminine", ())))
 
     def compounds(self, word: str) -> Iterator[tuple[str, str]]:
         """A word that names no kind itself in two parts of which the second does; the longest noun first."""

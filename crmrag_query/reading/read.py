@@ -293,6 +293,7 @@ MARGIN, CLOSE, FOUND = 0.6, 0.2, 1.2
 """Points below the best reading within which all others must give the same for it to be sure; those that are not whole
 themselves, or give nothing, within the second. A "no" must be alone within the first, whatever the others are; and one that
 goes a way which was found in the data, and that no relation says, within the third."""
+COMPARE = "operators.compare"
 TABLES = 5  # of these that are looked through for a table, which is the reading where it says all words
 HOPELESS = 2.0  # points below the best reading beyond which no set is looked at
 GUESSED = ("no word for", BARE)
@@ -367,6 +368,9 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     )
     whole = not best.uncovered and not best.doubt and _asks_something(best.plan)
     whole &= not best.refers or (earlier is not None and earlier.sure)
+    # "are there *more* sculptures or paintings?" asks not whether there are any
+    compares = COMPARE in language(analysis.reading.language).roles_within(analysis.reading.words)
+    whole &= bool(best.plan.compute.kind != "ask" or best.plan.where or not compares)
     return Parsed(
         plan=best.plan,
         score=best.score,
@@ -397,7 +401,7 @@ def _asks_something(plan: Plan) -> bool:
         return True
     met = [one for one in plan.where if not one.negated]
     if all(isinstance(one, Among) for one in met) and met:
-        return False
+        return plan.compute.kind == "ask" and bool(plan.target.types)  # "is X a *painting*?"
     if plan.target.types or (plan.target.classes and not met):
         return True
     return any(not (isinstance(one, Related) and one.to == Anchor()) for one in met)
