@@ -140,13 +140,17 @@ class Language:
     def other_stems(self, word: str) -> frozenset[str]:
         """The stems of a folded noun in its regular other numbers and cases, where a stemmer takes them for other words:
         "mujer" and "mujeres"."""
-        found = set[str]()
+        return frozenset(map(self.stem, self.forms(word))) - {self.stem(word)}
+
+    def forms(self, word: str) -> frozenset[str]:
+        """A folded noun in all the numbers and cases that the language's rules give it, likely or not."""
+        found = {form for (form,) in self.numbers_of((word,))}
         for endings in self._numbers:
             for said in (ending for some in endings for ending in some if word.endswith(ending)):
                 base = word.removesuffix(said)
                 if len(base) >= MAN:
-                    found.update(self.stem(base + other) for some in endings for other in some)
-        return frozenset(found - {self.stem(word)})
+                    found.update(base + other for some in endings for other in some)
+        return frozenset(found)
 
     def numbers_of(self, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         """Words, none for none, and the same with the last in its irregular other number: woman and women."""

@@ -754,6 +754,8 @@ class Turn:
             return self._checked(text, cited, refused=not says_no)
         if (told := self._of_found(cited)) is not None:
             return told
+        if isinstance(exact, Exact) and exact.words:
+            return self._checked(told_set(release, exact, cited), cited, refused=False)
         lost = lost_words(release, parsed, prepared.analysis, prepared.ranked)
         # No line counts or ranks anything, and what is left of "how many people did it save?" is another number.
         kind = parsed.plan.compute.kind if parsed.plan is not None else ""

@@ -29,6 +29,7 @@ from crmrag_query.entities.details import SourceTriple
 from crmrag_query.errors import ConfigError, QuestionError, TookTooLong
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention
+from crmrag_query.language import language as spoken_language
 from crmrag_query.llm.model import Model
 from crmrag_query.notes import Note
 from crmrag_query.ontology.categories import Category
@@ -41,10 +42,12 @@ from crmrag_query.plans.records import (
     Compute,
     Constraint,
     Dated,
+    Either,
     Member,
     Plan,
     Related,
     Target,
+    Texted,
     Way,
     read_plan,
 )
@@ -56,8 +59,10 @@ from crmrag_query.questions.lexicon import RefWords, chunks_of, compiled, ref_wo
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.earlier import Antecedent, antecedent_of, as_list, goes_on, plan_of, says_otherwise
 from crmrag_query.reading.items import WHOLE, analysed, question_of, with_compounds_apart
+from crmrag_query.reading.lexicon import Lexicon, relation_spans
 from crmrag_query.reading.read import Parsed, parse
 from crmrag_query.reading.with_model import ModelPlan, is_settled, plan_with_model
+from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.sets.build import Reader, Table, Told, answer_set, order_of, reasons_of, table_of
 from crmrag_query.sets.describe import Wording, plan_json, prose, title_of
 from crmrag_query.sets.records import AnswerSet, Page, Row, Sort
@@ -459,7 +464,8 @@ LARGE = (
 class Exact:
     """A question's plan and its set; ``certain``: it says all that was asked, and its set is the answer.
 
-    ``parsed``: what our own reading of the question made of it; ``by``: the model that wrote the plan, "" for our parser.
+    ``parsed``: what our own reading of the question made of it; ``by``: the model that wrote the plan, "" for our parser;
+    ``words``: those by which alone members were found, in names and descriptions.
     """
 
     plan: Plan
@@ -469,6 +475,7 @@ class Exact:
     parsed: Parsed
     by: str = ""
     notes: tuple[str, ...] = field(default=())
+    words: tuple[str, ...] = ()
 
 
 def find_exact(
@@ -484,6 +491,7 @@ def find_exact(
     question, language = understood.question, understood.analysis.reading.language
     parsed, made, scope = Parsed(None), ModelPlan(), understood.scope
     whole: Plan | None = None
+    by_words: tuple[str, ...] = ()
     try:
         lesson = lesson_for(release, question) if understood.follow_up.kind is Kind.STANDALONE else None
         if lesson is not None:
@@ -542,6 +550,10 @@ def find_exact(
             )
             certain = parsed.certain and not (goes_on or passed_over or all_of_it)
             told = Told(certain, (*parsed.unknown, *passed_over), parsed.runner_up)
+            worded = None if certain or scope is not None else _by_words(release, understood, parsed)
+            if worded is not None:
+                plan, by_words, outcome = worded
+                told = Told(False, (), whole, by_words)
         with working(SECONDS, "Telling the plan's set", "Ask for less."):
             found = answer_set(release, plan, page, language, told, outcome, sparql=small, name=dataset)
     except TookTooLong as error:
@@ -549,7 +561,63 @@ def find_exact(
     except QuestionError:
         return parsed
     by_model = made.usable or mapped is not None
-    return Exact(plan, outcome, found, certain, parsed, made.by if by_model else "", made.notes)
+    return Exact(plan, outcome, found, certain, parsed, made.by if by_model else "", made.notes, by_words)
+
+
+MOST_FORMS = 8  # of a word that is looked for in names and descriptions
+
+
+def _by_words(
+    release: Release, understood: Understood, parsed: Parsed
+) -> tuple[Plan, tuple[str, ...], Outcome] | None:
+    """Things of the kind that is asked for whose names or descriptions hold all other words of the question, these words, and
+    what the plan gives: "watercolors of buffalo", where no way ties these. None for other questions, and where it gives nothing.
+    """
+    plan, reading = parsed.plan, understood.own.reading
+    if plan is None or not (plan.target.types or plan.target.classes):
+        return None
+    if plan.compute.kind not in ("list", "count", "ask") or not reading.heads:
+        return None
+    if not (parsed.guessed or parsed.lost) or understood.own.form is Form.SPECIFIC:
+        return None
+    own = spoken_language(reading.language)
+    showing = {
+        at
+        for span in relation_spans(reading.language, reading.words)
+        if not SHOWING.isdisjoint(span.relations)
+        for at in range(span.first, span.last)
+    }
+    small = own.roles["verbs.empty"] | own.roles["verbs.asides"] | understood.own.period_words
+    small |= {reading.words[at] for at in (*showing, *reading.heads)}
+    kinds, stems = release[Lexicon].kinds(reading.language), list(map(own.stem, reading.words))
+    words = tuple(
+        dict.fromkeys(
+            word
+            for at, word in enumerate(reading.words)
+            if word in reading.content
+            and word not in small
+            and not any(one.generic for _, some in kinds.at(stems, reading.words, at)[:1] for one in some[:1])
+        )
+    )
+    if not words:
+        return None
+    holding = []
+    for word in words:
+        forms = (form for form in sorted(own.forms(word) - {word}) if release[SparseIndex].terms(form))
+        text = Texted(texts=(word, *forms)[:MOST_FORMS], whole=True)
+        described = Related(way=Way(relations=("description",)), to=Anchor(plan=Plan(where=(text,))))
+        holding.append(Either(of=(text, described)))
+    dated = (one for one in plan.where if isinstance(one, Dated))
+    made = Plan(target=plan.target, where=(*holding, *dated), compute=plan.compute)
+    try:
+        outcome = execute(made, release[World])
+    except QuestionError:
+        return None
+    return (made, words, outcome) if outcome.size else None
+
+
+SHOWING = frozenset({"depicts", "about", "refers_to"})
+"""Relations of which a name or description tells as well."""
 
 
 def exact_set(release: Release, question: str, dataset: str) -> AnswerSet:

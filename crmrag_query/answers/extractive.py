@@ -378,9 +378,10 @@ def _best_set(
     """
     config = release.method.questions.extractive
     several = not (reading.counts and reading.heads)  # things of another type are not what is to be counted
-    stated = []
+    stated, facts = [], Facts(release, reading.language)
     for one in ranked:
         targets = list(one.line.targets) if one.line.kind in RELATIONAL else []
+        targets = [node for node in targets if not facts.is_untold(node)]
         of_type = types.of(targets)
         if of_type or (several and len(targets) > 1):
             stated.append((one, of_type or targets, bool(of_type)))

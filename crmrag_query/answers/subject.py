@@ -34,8 +34,9 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Understood, individuals, relied_on, understand
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Relation, Steps, sentences
-from crmrag_query.entities.details import category_name
-from crmrag_query.graph.graph import Graph, TriplesIndex
+from crmrag_query.dates import Interval
+from crmrag_query.entities.details import Whereabouts, category_name
+from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex
 from crmrag_query.language import Language as SpokenLanguage
 from crmrag_query.language import language as spoken_language
 from crmrag_query.linking import Mention
@@ -217,7 +218,20 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
     more = written & beside_it - language.stop  # "Edward Curtis" is no Edward Biddle
     alone = not more or not spoken_language(understood.own.reading.language).capitals_name
     sure = _is_whole(named[main]) or (len(names) == 1 and as_name and alone)
-    return _Spoken(nodes, sure, words)
+    return _Spoken(_of_time(release, nodes, understood.own.period), sure, words)
+
+
+def _of_time(release: Release, nodes: tuple[int, ...], period: Interval | None) -> tuple[int, ...]:
+    """Of several things of one name those whose dates may fall within a period, "the saddle *from around 1855*"; all where
+    none do."""
+    if period is None or len(nodes) < 2:
+        return nodes
+    begins, ends = release[Whereabouts].dates(np.array(nodes, np.int32))
+    first = OPEN_BEGIN if period.begin is None else period.begin
+    last = OPEN_END if period.end is None else period.end
+    dated = (begins != OPEN_BEGIN) | (ends != OPEN_END)
+    within = dated & (begins <= last) & (ends >= first)
+    return tuple(node for node, fits in zip(nodes, within.tolist(), strict=True) if fits) or nodes
 
 
 def _small_words(release: Release, language: Language) -> frozenset[str]:

@@ -568,9 +568,31 @@ def _lacking(one: Constraint) -> bool:
     return isinstance(one, Related) and one.negated and one.to == Anchor()
 
 
+def _texts(wording: Wording, one: Constraint) -> tuple[str, tuple[str, ...]] | None:
+    """What has to hold some texts, a name or what a way leads to, and these; None for another condition."""
+    match one:
+        case Texted():
+            return wording.way(one.way) if one.way else wording.words.name, one.texts
+        case Related(
+            to=Anchor(plan=Plan(target=target, where=(Texted(way=None, negated=False, texts=texts),)))
+        ):
+            return (wording.way(one.way), texts) if target == Target() and not _named_too(one.to) else None
+    return None
+
+
+def _named_too(anchor: Anchor) -> bool:
+    return bool(anchor.iris or anchor.types)
+
+
 def _constraint(wording: Wording, one: Constraint) -> str:
     check()
     words = wording.words
+    alternatives = one.of if isinstance(one, Either) else (one,)
+    told = [None if each.negated else _texts(wording, each) for each in alternatives]
+    if all(each is not None and each[1] == (told[0] or ((), ()))[1] for each in told):
+        what = words.or_.join(dict.fromkeys(each[0] for each in told if each is not None))
+        [texts, *_] = [each[1] for each in told if each is not None]
+        return words.contains.format(what=what, first=wording.any_of(map(wording.name, texts)))
     match one:
         case Related():
             if _lacking(one):
@@ -586,8 +608,8 @@ def _constraint(wording: Wording, one: Constraint) -> str:
             label = _stated(words, way, wording.period(one.begin, one.end) or words.any_)
             return label if one.certain else words.possibly.format(what=label)
         case Texted():
-            way = wording.way(one.way) if one.way else words.name
-            return words.contains.format(what=way, first=wording.any_of(map(wording.name, one.texts)))
+            what, texts = _texts(wording, one) or ("", ())
+            return words.contains.format(what=what, first=wording.any_of(map(wording.name, texts)))
         case Valued():
             unit = wording.unit(one.unit) if one.unit not in ("", YEAR) else ""
             bounds = f"{_bounds(words, one)} {unit}".rstrip()
