@@ -28,8 +28,8 @@ from crmrag_query.context.context import Kind as LineKind
 from crmrag_query.entities.details import SourceTriple
 from crmrag_query.errors import ConfigError, QuestionError, TookTooLong
 from crmrag_query.graph.graph import Graph
-from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.language import language as spoken_language
+from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.llm.model import Model
 from crmrag_query.notes import Note
 from crmrag_query.ontology.categories import Category
@@ -571,7 +571,7 @@ def _by_words(
     release: Release, understood: Understood, parsed: Parsed
 ) -> tuple[Plan, tuple[str, ...], Outcome] | None:
     """Things of the kind that is asked for whose names or descriptions hold all other words of the question, these words, and
-    what the plan gives: "watercolors of buffalo", where no way ties these. None for other questions, and where it gives nothing.
+    what the plan gives: "watercolors of buffalo", where no way ties these. None for others, and where it gives nothing.
     """
     plan, reading = parsed.plan, understood.own.reading
     if plan is None or not (plan.target.types or plan.target.classes):

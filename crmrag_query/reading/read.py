@@ -315,8 +315,8 @@ class Parsed:
     points of the best; ``certain``: every content word is said by it, and all readings within the margin give the same;
     ``unknown``: words that it does not say; ``unnamed``: names that nothing in the data has; ``absent``: relations (ids)
     that words ask for and that nothing states of what is named; ``named``: the names that it ties; ``guessed``: no word says
-    by what it ties them, or to what; ``lost``: it passes over words, or names that nothing has; ``firm``: its doubts are such that it is more likely meant than not; ``sort``: the order
-    that was asked for; ``empty``: the plan gives nothing.
+    by what it ties them, or to what; ``lost``: it passes over words, or names that nothing has; ``firm``: its doubts are such
+    that it is more likely meant than not; ``sort``: the order that was asked for; ``empty``: the plan gives nothing.
     """
 
     plan: Plan | None

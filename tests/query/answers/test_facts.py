@@ -379,3 +379,49 @@ def test_example_questions_are_made_of_what_is_best_known(shore: Release) -> Non
     made = list(example_questions(shore, "en"))
     assert made and all(shore[Graph].label(node, ("en",)) in question for node, question in made)
     assert made[0][1].startswith("Tell me about ")
+
+
+def test_somebody_lived_from_birth_to_death(shore: Release) -> None:
+    told = text(shore, "When did Ada Berg live?")
+    assert "4 March 1801" in told and "1870" in told
+
+
+def test_a_part_of_a_question_of_which_nothing_is_made_is_told(shore: Release) -> None:
+    told = text(shore, "When was Ada Berg born, and what is her favourite horse?")
+    assert "4 March 1801" in told and "“favourite”, “horse”" in told
+
+
+@pytest.mark.parametrize(("question", "said"), [
+    ("Who drew The Last Ship, and where was she born?", "Ada Berg was born in Turku"),
+    ("Who drew The Last Ship and when did she die?", "Ada Berg died in 1870"),
+])  # fmt: skip
+def test_the_rest_of_a_question_asks_of_whom_its_first_part_finds(
+    shore: Release, question: str, said: str
+) -> None:
+    told = text(shore, question)
+    assert told.startswith("The Last Ship") and said in told
+
+
+def test_of_things_of_one_name_the_one_that_another_name_belongs_to_is_meant(shore: Release) -> None:
+    assert "Another production" not in text(shore, "Who is the maker of Gull?")
+    asked = facts_of(shore, understand(shore, "When did Ada Berg draw Gull?"))
+    assert asked is not None
+    assert [shore[Graph].iri(node) for node in asked.nodes] == ["http://example.org/gull2"]
+
+
+HAPPENED = ["What happened to The Last Ship?", "What is the history of The Last Ship?", "Was geschah mit The Last Ship?",
+            "Qu'est-il arrivé à The Last Ship ?"]  # fmt: skip
+
+
+@pytest.mark.parametrize("question", HAPPENED)
+def test_what_happened_to_a_thing_is_told_event_by_event(shore: Release, question: str) -> None:
+    answer = ask(shore, question)
+    rows = answer.text.split("\n")
+    assert rows[1].startswith("- 1825") and "[1]" in rows[1] and not answer.exhaustive
+    assert len(rows) == 2
+
+
+def test_things_whose_names_or_descriptions_hold_a_word_are_no_exact_set(shore: Release) -> None:
+    answer = ask(shore, "Which drawings show a captain?")
+    assert "The Last Ship" in answer.text and "“captain”" in answer.text
+    assert not answer.exhaustive and not answer.refused
