@@ -578,7 +578,8 @@ def _by_words(
         return None
     if plan.compute.kind not in ("list", "count", "ask") or not reading.heads:
         return None
-    if not (parsed.guessed or parsed.lost) or understood.own.form is Form.SPECIFIC:
+    alone = understood.follow_up.kind is Kind.STANDALONE and understood.own.form is not Form.SPECIFIC
+    if not parsed.lost or not alone:
         return None
     own = spoken_language(reading.language)
     showing = {

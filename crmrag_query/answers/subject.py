@@ -399,8 +399,9 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
             if one.role in ("forward", "backward")
             and not (one.first and language.forms.articles.at(words, one.first - 1))
         }
-    heads = {  # "which *works*" is no verb
-        at for at in reading.heads if at and reading.words[at - 1] in which
+    listed = reading.form is not Form.SPECIFIC and reading.words[0] in which
+    heads = {  # "which *works*", "which of her *works*" is no verb
+        at for at in reading.heads if at and (listed or reading.words[at - 1] in which)
     }
     # What only a number of the data's own states is told with what is stated of the thing.
     relations, counted = release.method.relations, set(release[Lexicon].numbers.values())
@@ -459,8 +460,8 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     # Else a list is asked for, which what is not understood may restrict, unless it is of what a relation leads to.
     if reading.form is not Form.SPECIFIC and not held.issuperset(reading.heads) and spoken.words[0] in which:
         return None  # "which *plays* about Sappho were published …"
-    listed = bool(reading.heads) and held.issuperset(reading.heads) and bool(asked)
-    of_one = reading.form is Form.SPECIFIC or listed or (len(asking.clauses()) > 1 and bool(asked))
+    told_by_noun = bool(reading.heads) and held.issuperset(reading.heads) and bool(asked)
+    of_one = reading.form is Form.SPECIFIC or told_by_noun or (len(asking.clauses()) > 1 and bool(asked))
     if not (asked and not unknown) and not (of_one and unknown):
         return None
     if len(nodes) > MOST_ALIKE:  # of many of one name those of which any of it is known

@@ -299,7 +299,7 @@ HOPELESS = 2.0  # points below the best reading beyond which no set is looked at
 GUESSED = ("no word for", BARE)
 """Doubts by which no word says what ties the things of a question, or what they are tied to."""
 PASSED_OVER = ("passed over", "unknown: ")
-"""Doubts by which a reading leaves out words."""
+"""Doubts by which a reading leaves out nouns and names."""
 LIKELY = ("no word for", "part of a name", "vague", "one date or another", "several units", "which size")
 """Doubts that leave a reading more likely right than wrong: over the 333 set questions of fourteen fields, of what says every
 word 43 of 71 with none but these were right, 11 of 51 with any other."""
@@ -315,7 +315,7 @@ class Parsed:
     points of the best; ``certain``: every content word is said by it, and all readings within the margin give the same;
     ``unknown``: words that it does not say; ``unnamed``: names that nothing in the data has; ``absent``: relations (ids)
     that words ask for and that nothing states of what is named; ``named``: the names that it ties; ``guessed``: no word says
-    by what it ties them, or to what; ``lost``: it passes over words, or names that nothing has; ``firm``: its doubts are such
+    by what it ties them, or to what; ``lost``: it passes over nouns or names; ``firm``: its doubts are such
     that it is more likely meant than not; ``sort``: the order that was asked for; ``empty``: the plan gives nothing.
     """
 
@@ -383,7 +383,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         absent=_absent(release, analysis, best),
         named=best.named,
         guessed=any(one.startswith(GUESSED) for one in best.doubt),
-        lost=bool(best.uncovered) or any(one.startswith(PASSED_OVER) for one in best.doubt),
+        lost=any(one.startswith(PASSED_OVER) for one in best.doubt),
         firm=all(one.startswith(LIKELY) for one in best.doubt),
         others=others,
         sort=cast(Literal["", "label", "date"], best.sort),
