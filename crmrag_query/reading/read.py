@@ -315,7 +315,7 @@ class Parsed:
     points of the best; ``certain``: every content word is said by it, and all readings within the margin give the same;
     ``unknown``: words that it does not say; ``unnamed``: names that nothing in the data has; ``absent``: relations (ids)
     that words ask for and that nothing states of what is named; ``named``: the names that it ties; ``guessed``: no word says
-    by what it ties them, or to what; ``lost``: it passes over nouns or names; ``firm``: its doubts are such
+    by what it ties them, or to what; ``lost``: it leaves out words; ``firm``: its doubts are such
     that it is more likely meant than not; ``sort``: the order that was asked for; ``empty``: the plan gives nothing.
     """
 
@@ -383,7 +383,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         absent=_absent(release, analysis, best),
         named=best.named,
         guessed=any(one.startswith(GUESSED) for one in best.doubt),
-        lost=any(one.startswith(PASSED_OVER) for one in best.doubt),
+        lost=bool(best.uncovered) or any(one.startswith(PASSED_OVER) for one in best.doubt),
         firm=all(one.startswith(LIKELY) for one in best.doubt),
         others=others,
         sort=cast(Literal["", "label", "date"], best.sort),
