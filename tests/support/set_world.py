@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,4 +105,7 @@ def _build(root: Path) -> None:
         root, rdf=["museum.trig"], licence="CC0 1.0", attribution="The Museum", write_markdown=False
     )
     (root / "museum.trig").write_text(set_world(), encoding="utf-8")
-    build_all(project.context())
+    context = project.context()
+    limits = context.method.sets.limits.model_copy(update={"named": 5})  # fewer than its paintings
+    sets = context.method.sets.model_copy(update={"limits": limits})
+    build_all(replace(context, method=context.method.model_copy(update={"sets": sets})))

@@ -63,10 +63,10 @@ def test_each_stage_can_be_switched(small: Release, stage: str) -> None:
 def test_without_any_channel_the_answer_is_that_nothing_was_found(small: Release) -> None:
     prepared = prepare(small, QUESTION, mode=NO_CHANNEL)
     assert not prepared.retrieved.chosen and not prepared.context.sources
-    answer = Talk(small, Ask(mode=NO_CHANNEL)).ask("What is remarkable about Saint Anna?")
+    answer = Talk(small, Ask(mode=NO_CHANNEL)).ask("What is melancholic about Saint Anna?")
     # what is recorded of it
     assert answer.refused and {source.label for source in answer.sources} == {"Saint Anna"}
-    answer = Talk(small, Ask(mode=NO_CHANNEL)).ask("What is remarkable about the weather?")
+    answer = Talk(small, Ask(mode=NO_CHANNEL)).ask("What is melancholic about the weather?")
     assert answer.refused and answer.sources == ()
 
 
