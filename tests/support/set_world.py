@@ -100,12 +100,18 @@ def set_museum(factory: pytest.TempPathFactory) -> Release:
     return shared_release(factory, "set_world", _build)
 
 
+def naming(release: Release, most: int) -> Release:
+    """The release as it is opened where texts name at most so many members."""
+    limits = release.method.sets.limits.model_copy(update={"named": most})
+    sets = release.method.sets.model_copy(update={"limits": limits})
+    opened = replace(release)
+    opened.__dict__["method"] = release.method.model_copy(update={"sets": sets})
+    return opened
+
+
 def _build(root: Path) -> None:
     project = make_project(
         root, rdf=["museum.trig"], licence="CC0 1.0", attribution="The Museum", write_markdown=False
     )
     (root / "museum.trig").write_text(set_world(), encoding="utf-8")
-    context = project.context()
-    limits = context.method.sets.limits.model_copy(update={"named": 5})  # fewer than its paintings
-    sets = context.method.sets.model_copy(update={"limits": limits})
-    build_all(replace(context, method=context.method.model_copy(update={"sets": sets})))
+    build_all(project.context())

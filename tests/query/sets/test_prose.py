@@ -28,7 +28,18 @@ from crmrag_query.sets.build import Told, answer_set
 from crmrag_query.sets.describe import Wording, misstated, prose
 from crmrag_query.sets.records import AnswerSet, Cell, Chip, Identity
 from crmrag_query.sets.records import Member as Entry
-from tests.support.set_world import ALL, BEFORE_1855, BY_ADA, MADE, MAKERS, MATERIAL, SPAN, computed, iri
+from tests.support.set_world import (
+    ALL,
+    BEFORE_1855,
+    BY_ADA,
+    MADE,
+    MAKERS,
+    MATERIAL,
+    SPAN,
+    computed,
+    iri,
+    naming,
+)
 
 METHOD = load_method()
 LANGUAGES = ("en", "fr", "de", "el", "nl", "it", "es")
@@ -56,8 +67,9 @@ def test_every_language_has_words_for_every_kind_of_set(museum: Release, languag
 
 
 def test_a_list_says_its_size_and_the_first_few_with_citations(museum: Release) -> None:
-    found = answer_set(museum, ALL)
+    found = answer_set(naming(museum, 5), ALL)
     assert found.text.startswith("Painting – 7 known to this data set. Among them: Harbour 2; Harbour 10; ")
+    assert "Calm sea" not in found.text and "Calm sea" in answer_set(museum, ALL).text
     cited = prose(found, METHOD.sets, lambda iri: f" [{iri[-1]}]")
     assert "Harbour 2 [1]; Harbour 10 [2]; =SUM(A1:A9) [3]" in cited
     assert answer_set(museum, BY_ADA).text.endswith(" Harbour 2; Harbour 10; =SUM(A1:A9).")
