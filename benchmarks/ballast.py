@@ -28,7 +28,7 @@ from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.evaluation.report import table
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.relationships.engine import Catalogue, explain
 from crmrag_query.text import fold
 

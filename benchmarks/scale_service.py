@@ -173,7 +173,7 @@ def finding(data: Path, dataset: str, count: int, seed: int) -> dict[str, Any]:
     from asked import questions
 
     from crmrag_query.client.local import Library
-    from crmrag_query.ontology.categories import Category
+    from crmrag_query.ontology.load import Category
 
     release = Library(data, dataset).release(dataset)[1]
     asked = release[QueryEncoder].encode(questions(release, FOUND, seed))

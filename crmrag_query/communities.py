@@ -27,7 +27,7 @@ from crmrag_query.dates import Interval, civil, describe, year_interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints, Longs
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.timing import Kept
 
 SCHEMA_VERSION: Final = 1

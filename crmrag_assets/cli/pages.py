@@ -67,7 +67,7 @@ def _decided(dataset: str, one: str, other: str, config: Path | None, verdict: s
     from crmrag_assets.sources.pages.candidates import Pair, decide
     from crmrag_query.config.datasets import load_datasets
     from crmrag_query.config.reading import datasets_file
-    from crmrag_query.config.sources.pages import PagesConfig
+    from crmrag_query.config.sources import PagesConfig
 
     declared = load_datasets(datasets_file(config / "datasets.yaml" if config else None))
     if dataset not in declared:

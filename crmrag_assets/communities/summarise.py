@@ -22,7 +22,7 @@ from crmrag_query.graph.arrays import FLAG_LABELLED, Ints, Longs, ranges, run_st
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
 from crmrag_query.llm.model import Request
 from crmrag_query.llm.pool import ModelPool
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.retrieval.aggregation import DATING, DateIndex
 
 TITLE, TEXT = 100, 600  # characters of a title, and of a member's text that is told

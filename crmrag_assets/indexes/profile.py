@@ -33,8 +33,7 @@ from crmrag_assets.profile.text import profile_markdown
 from crmrag_query.config.loading import Method
 from crmrag_query.graph.arrays import FLAG_LABELLED, Ints, Longs, open_table
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category, CategoryMap
-from crmrag_query.ontology.load import Ontology
+from crmrag_query.ontology.load import Category, CategoryMap, Ontology
 from crmrag_query.plans.profile import (
     PROFILE,
     READABLE,

@@ -17,8 +17,7 @@ from crmrag_assets.documents.setting import numbers_of
 from crmrag_query.config.loading import Method
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_LABELLED, Ints, Longs, open_table
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category, CategoryMap
-from crmrag_query.ontology.load import Ontology
+from crmrag_query.ontology.load import Category, CategoryMap, Ontology
 from crmrag_query.plans.profile import (
     ClassProfile,
     Counted,

@@ -19,8 +19,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from crmrag_assets.build import store as failpoints
-from crmrag_assets.build.locks import is_locked
-from crmrag_assets.build.step import PAGED, PLACES, BuildContext, chunks_of
+from crmrag_assets.build.step import PAGED, PLACES, BuildContext, chunks_of, is_locked
 from crmrag_assets.build.store import working_folder
 from crmrag_query.artifacts.manifest import (
     COMPANIONS,

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, contents
 from crmrag_assets.communities.detect import Net
-from crmrag_assets.indexes.embed import VectorCache, encode_new, key_of
+from crmrag_assets.indexes.encoder import VectorCache, encode_new, key_of
 from crmrag_assets.opened import cache_of, documents_of, encoder_of
 from crmrag_query.artifacts.manifest import canonical_json
 from crmrag_query.artifacts.release import Opener

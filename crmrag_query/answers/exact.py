@@ -31,7 +31,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.llm.model import Model
 from crmrag_query.notes import Note
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import SECONDS, Outcome, execute, members_of
 from crmrag_query.plans.records import (
     LARGEST,

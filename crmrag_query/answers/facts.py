@@ -31,8 +31,7 @@ from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex
 from crmrag_query.graph.graph import Literal as StatedLiteral
 from crmrag_query.language import LANGUAGES, language
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import normalise_property
+from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.kinds import HARD, Schema
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
 from crmrag_query.plans.world import World, literal, pairs, role_steps

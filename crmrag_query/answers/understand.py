@@ -24,7 +24,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention, plain_words
 from crmrag_query.llm.model import Model
 from crmrag_query.notes import Note, NoteKind
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.within import Scope, according
 from crmrag_query.questions.followup import ConversationState, FollowUp, Kind, follow

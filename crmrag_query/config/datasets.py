@@ -34,9 +34,14 @@ from crmrag_query.config.reading import (
     parse_part,
     read_yaml,
 )
-from crmrag_query.config.sources import SourceEntry, named_file, one_or_many, parse_sources
-from crmrag_query.config.sources.endpoint import EndpointConfig
-from crmrag_query.config.sources.rdf import RdfConfig
+from crmrag_query.config.sources import (
+    EndpointConfig,
+    RdfConfig,
+    SourceEntry,
+    named_file,
+    one_or_many,
+    parse_sources,
+)
 from crmrag_query.errors import ConfigError, Mistake
 
 

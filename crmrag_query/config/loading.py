@@ -23,7 +23,6 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
-    field_validator,
     model_validator,
 )
 
@@ -31,6 +30,7 @@ from crmrag_query.config.reading import (
     FORMER,
     FORMER_FILES,
     FORMER_QUESTIONS,
+    CategoriesPart,
     CategoryName,
     Codes,
     Count,
@@ -48,27 +48,6 @@ from crmrag_query.config.reading import (
     read_yaml,
 )
 from crmrag_query.errors import ConfigError
-
-
-class CategoriesPart(Record):
-    """`categories.yaml`: classes of the Fundamental Categories, and which one counts of several."""
-
-    priority: tuple[CategoryName, ...]
-    classes: dict[CategoryName, Codes]
-    also: dict[CategoryName, Codes] = Field(default_factory=dict)
-
-    @field_validator("classes")
-    @classmethod
-    def _once(cls, classes: dict[CategoryName, Codes]) -> dict[CategoryName, Codes]:
-        seen: dict[str, str] = {}
-        for category, codes in classes.items():
-            for code in codes:
-                if code in seen:
-                    raise ValueError(
-                        f"{code} stands under {seen[code]} and {category}; further categories go under 'also'"
-                    )
-                seen[code] = category
-        return classes
 
 
 class EventsPart(Record):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
 from crmrag_query.errors import ConfigError, Mistake
@@ -186,6 +186,27 @@ class Record(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     former: ClassVar[frozenset[str]] = frozenset()
+
+
+class CategoriesPart(Record):
+    """`categories.yaml`: classes of the Fundamental Categories, and which one counts of several."""
+
+    priority: tuple[CategoryName, ...]
+    classes: dict[CategoryName, Codes]
+    also: dict[CategoryName, Codes] = Field(default_factory=dict)
+
+    @field_validator("classes")
+    @classmethod
+    def _once(cls, classes: dict[CategoryName, Codes]) -> dict[CategoryName, Codes]:
+        seen: dict[str, str] = {}
+        for category, codes in classes.items():
+            for code in codes:
+                if code in seen:
+                    raise ValueError(
+                        f"{code} stands under {seen[code]} and {category}; further categories go under 'also'"
+                    )
+                seen[code] = category
+        return classes
 
 
 class _StrictLoader(_Loader):  # type: ignore[misc]

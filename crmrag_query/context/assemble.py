@@ -49,7 +49,7 @@ from crmrag_query.dates import describe
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph, TriplesIndex
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.questions.form import Analysis, Form
 from crmrag_query.relationships.engine import Catalogue, Move, Step, moves_of
 from crmrag_query.retrieval.aggregation import Aggregation, RelationshipCount

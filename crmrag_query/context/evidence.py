@@ -17,7 +17,7 @@ from crmrag_query.config.loading import ExtractiveConfig
 from crmrag_query.documents.documents import SEPARATOR, Documents, Line
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import Mention
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.questions.form import Reading
 from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.scores import Candidate, reciprocal_rank_fusion

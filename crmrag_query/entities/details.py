@@ -19,7 +19,7 @@ from crmrag_query.config.loading import AnswersConfig
 from crmrag_query.dates import Interval, civil, describe
 from crmrag_query.graph.arrays import Ints, Longs, Rows, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.world import Mask, World
 from crmrag_query.relationships.engine import Move, moves_of, read_step
 

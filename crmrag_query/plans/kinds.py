@@ -35,8 +35,7 @@ from crmrag_query.graph.arrays import (
     spread,
 )
 from crmrag_query.graph.graph import Graph, TriplesIndex
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import normalise_property
+from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.records import Way
 from crmrag_query.plans.world import Mask, World, leading_to
 from crmrag_query.relationships.engine import hop_set

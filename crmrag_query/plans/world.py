@@ -40,8 +40,7 @@ from crmrag_query.graph.arrays import (
     spread,
 )
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, extents
-from crmrag_query.ontology.categories import Category, CategoryMap
-from crmrag_query.ontology.load import Ontology, did_you_mean, normalise_class
+from crmrag_query.ontology.load import Category, CategoryMap, Ontology, did_you_mean, normalise_class
 from crmrag_query.plans.records import Anchor, Target, Way
 from crmrag_query.relationships import engine as fr
 from crmrag_query.relationships.engine import (

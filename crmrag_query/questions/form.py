@@ -16,7 +16,7 @@ from typing import NamedTuple
 from crmrag_query.config.loading import QuestionLexicon
 from crmrag_query.dates import Interval, parse_date
 from crmrag_query.linking import Mention
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.questions.lexicon import (
     ANYWHERE,
     OPENING,

@@ -11,7 +11,7 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import language
 from crmrag_query.linking import LinkedEntity, Mention
-from crmrag_query.ontology.categories import Category, mostly
+from crmrag_query.ontology.load import Category, mostly
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import (
     Among,

@@ -21,7 +21,7 @@ from crmrag_query.dates import Interval, civil
 from crmrag_query.graph.arrays import distinct, shared
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import PREPOSITION_ROLES, Language
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import comparable, converted, factor_of, known_unit, units_of
 from crmrag_query.plans.records import (
     Among,

@@ -36,7 +36,7 @@ from crmrag_query.linking import (
     search,
     stop_words,
 )
-from crmrag_query.ontology.categories import Category, mostly
+from crmrag_query.ontology.load import Category, mostly
 from crmrag_query.plans.execute import known_unit, members_of
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.world import World

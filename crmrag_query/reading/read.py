@@ -19,7 +19,7 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import united
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language, language
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import Outcome, results
 from crmrag_query.plans.records import (
     Among,

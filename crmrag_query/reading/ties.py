@@ -12,7 +12,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints, distinct, shared
 from crmrag_query.language import LANGUAGES, language
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import dated, related
 from crmrag_query.plans.kinds import SAMPLE, Walk, sample_of
 from crmrag_query.plans.records import Dated, Edge, Plan, Related, Target, Way

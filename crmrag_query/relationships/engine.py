@@ -29,8 +29,15 @@ from crmrag_query.config.loading import Method, RelationshipSet
 from crmrag_query.errors import ConfigError, CrmRagError
 from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Bytes, Ints, Longs, Rows, consecutive, spread
 from crmrag_query.graph.arrays import distinct as ascending
-from crmrag_query.ontology.categories import Category, CategoryMap, load_categories
-from crmrag_query.ontology.load import Directed, Ontology, as_words, take_apart
+from crmrag_query.ontology.load import (
+    Category,
+    CategoryMap,
+    Directed,
+    Ontology,
+    as_words,
+    load_categories,
+    take_apart,
+)
 from crmrag_query.timing import check
 
 

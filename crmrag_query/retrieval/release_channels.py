@@ -29,8 +29,7 @@ from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Ints, Longs
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import Mention
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import Ontology
+from crmrag_query.ontology.load import Category, Ontology
 from crmrag_query.questions.form import Analysis, Form
 from crmrag_query.relationships import engine as fr
 from crmrag_query.relationships.engine import Branch, Catalogue, add_way, advance, legs_of, turned

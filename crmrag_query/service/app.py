@@ -63,10 +63,9 @@ from crmrag_query.errors import (
 )
 from crmrag_query.llm.model import LiteLLM, Model
 from crmrag_query.service import openapi
-from crmrag_query.service.answering import Answering, Desk, Workers
+from crmrag_query.service.answering import Answering, Desk, OpenAI, Workers, unknown_path
 from crmrag_query.service.guard import LIMITS, Access, Guard, SafeHeaders, again
 from crmrag_query.service.observe import SHARED, Observer, Watch, log_to_stderr
-from crmrag_query.service.openai import OpenAI, unknown_path
 from crmrag_query.service.openapi import docs_page
 from crmrag_query.service.responses import (
     FILES,

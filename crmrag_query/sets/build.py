@@ -22,7 +22,7 @@ from crmrag_query.entities.details import Details, Named, SourceTriple, type_nod
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED, Ints, Longs, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex, language_matches
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import Outcome, Proof, cell, execute, explain
 from crmrag_query.plans.records import Compute, Either, Measure, Plan
 from crmrag_query.plans.records import Member as MemberCondition

@@ -25,7 +25,7 @@ from crmrag_query.dates import Interval, civil, describe, year_interval
 from crmrag_query.entities.details import category_name
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.records import (
     Among,
     Anchor,

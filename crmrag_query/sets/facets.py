@@ -21,7 +21,7 @@ from crmrag_query.entities.details import NOWHERE, Whereabouts, category_name
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints, Longs, distinct, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import anchored, bucket_of, members_of
 from crmrag_query.plans.records import Anchor, Compute, Constraint, Dated, Member, Plan, Related, Target, Way
 from crmrag_query.plans.world import OF_TYPE, Known, Pairs, Walk, World, class_numbers, pairs, routes_of

@@ -19,7 +19,7 @@ from crmrag_query.errors import MissingExtraError, ModelError, QuestionError, Un
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Graph, Triple, TriplesIndex
 from crmrag_query.linking import NameIndex, plain_words, search
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.retrieval.channels import has_channel
 from crmrag_query.retrieval.channels.communities import CommunityIndex

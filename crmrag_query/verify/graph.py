@@ -35,7 +35,7 @@ from crmrag_query.graph_partitions import (
 )
 from crmrag_query.graph_partitions import EDGES as PARTITION_EDGES
 from crmrag_query.linking import mixed
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.retrieval.encoder import EncoderSettings
 from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.verify.check import (

@@ -20,7 +20,7 @@ from crmrag_query.errors import CrmRagError
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_LABELLED, Longs, ranges
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import KINDS, NameIndex
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.kinds import Kinds, has_lexicon
 from crmrag_query.plans.profile import Profile
 from crmrag_query.retrieval.aggregation import Aggregation, DateIndex

@@ -17,7 +17,7 @@ import pyoxigraph as ox
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.dates import civil
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import Outcome, cell, execute
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.world import World

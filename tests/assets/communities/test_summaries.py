@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from crmrag_assets.communities.summarise import read_theme
-from crmrag_assets.steps import communities as steps
+from crmrag_assets.steps import indexes as steps
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.communities import Communities, Summaries
 from crmrag_query.errors import ModelError

@@ -28,7 +28,7 @@ from crmrag_query.mcp.views import SourceView
 from crmrag_query.questions.form import read_question
 from crmrag_query.retrieval.channels import find_mode
 from crmrag_query.retrieval.scores import Candidate
-from crmrag_query.service.openai import sources_text
+from crmrag_query.service.answering import sources_text
 from tests.support.builds import build_all, make_project
 from tests.support.shared import TROODOS, shared_release
 

@@ -12,7 +12,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.context.assemble import CENTRAL, MAKERS, RELATIONSHIPS, TYPES, counts_lines
 from crmrag_query.context.context import Budget, frame
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.questions.form import Form
 from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import Aggregation

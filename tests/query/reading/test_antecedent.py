@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import (
     Among,

@@ -17,7 +17,7 @@ from crmrag_query.dates import Interval, year_interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import LinkedEntity, Mention
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.questions.form import Form
 from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval import release_channels as channels
