@@ -33,7 +33,6 @@ from crmrag_assets.opened import catalogue_of, documents_of, graph_of, harvest_o
 from crmrag_assets.partitions import DATASET
 from crmrag_assets.profile.text import KNOWN, named, percent, shown
 from crmrag_query.artifacts.manifest import PIPELINE, dataset_folder, read_manifest
-from crmrag_query.communities import Communities
 from crmrag_query.config.loading import EvaluationConfig
 from crmrag_query.config.operations import Operations, load_operations
 from crmrag_query.documents.documents import SCHEMAS, open_table
@@ -49,6 +48,7 @@ from crmrag_query.ontology.load import Category
 from crmrag_query.plans.kinds import Kinds
 from crmrag_query.plans.profile import Profile
 from crmrag_query.retrieval.aggregation import DateIndex
+from crmrag_query.retrieval.communities import Communities
 from crmrag_query.retrieval.dense import STORED
 
 

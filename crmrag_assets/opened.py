@@ -27,7 +27,6 @@ from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.harvest.report import HARVEST_JSON
 from crmrag_assets.indexes.encoder import Encoder, by_importance, encoder_for, shares_of
 from crmrag_query.artifacts.manifest import BUCKETS, Digests, digests_of
-from crmrag_query.communities import Communities, Summaries
 from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.pages import load
@@ -35,6 +34,7 @@ from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.graph.graph import Graph
 from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import Aggregation
+from crmrag_query.retrieval.communities import Communities, Summaries
 
 
 @lru_cache(maxsize=2)

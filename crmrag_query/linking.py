@@ -40,8 +40,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field
 
+from crmrag_query.artifacts.files import ReleaseFiles
 from crmrag_query.artifacts.manifest import open_arrays, open_ipc, open_meta
-from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import QuestionLexicon
 from crmrag_query.config.reading import Record
 from crmrag_query.errors import ReleaseError
@@ -345,7 +345,7 @@ class NameIndex:
     texts: pa.LargeStringArray
 
     @classmethod
-    def from_release(cls, release: Release) -> NameIndex:
+    def from_release(cls, release: ReleaseFiles) -> NameIndex:
         """ReleaseError for a release that was built before there were any."""
         return cls.open(release.folder / "names")
 

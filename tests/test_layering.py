@@ -74,8 +74,8 @@ FLOORS = {
     "crmrag_query": (
         "errors version syntax text notes dates", "codec bounds timing llm config", "ontology shown language",
         "artifacts",
-        "graph linking", "documents relationships questions", "communities graph_partitions",
-        "plans retrieval",
+        "graph linking", "documents relationships questions", "graph_partitions",
+        "plans", "retrieval",
         "entities context compare verify", "reading sets stores", "sparql",
         "answers validation", "evaluation", "client", "mcp", "service", "cli",
     ),

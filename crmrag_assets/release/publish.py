@@ -21,6 +21,14 @@ from filelock import FileLock, Timeout
 from crmrag_assets.build import store as failpoints
 from crmrag_assets.build.step import PAGED, PLACES, BuildContext, chunks_of, is_locked
 from crmrag_assets.build.store import working_folder
+from crmrag_query.artifacts.files import (
+    Advance,
+    check_companions,
+    check_files,
+    check_id,
+    check_sizes,
+    read_provenance,
+)
 from crmrag_query.artifacts.manifest import (
     COMPANIONS,
     CURRENT,
@@ -41,15 +49,7 @@ from crmrag_query.artifacts.manifest import (
     switch,
     write_text,
 )
-from crmrag_query.artifacts.release import (
-    Advance,
-    Release,
-    check_companions,
-    check_files,
-    check_id,
-    check_sizes,
-    read_provenance,
-)
+from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import BuildError, ReleaseError, ReleaseNotFound
 from crmrag_query.verify.run import check_references
 

@@ -69,7 +69,6 @@ from crmrag_assets.opened import (
     texts_with_vectors,
 )
 from crmrag_assets.release.publish import link_file
-from crmrag_query.communities import Communities, Summaries, write_summaries
 from crmrag_query.config.loading import config_hash
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import BuildError
@@ -79,7 +78,7 @@ from crmrag_query.ontology.load import Category, CategoryMap
 from crmrag_query.plans.world import World
 from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import DATED_BY, DateIndex
-from crmrag_query.retrieval.channels.communities import VECTORS
+from crmrag_query.retrieval.communities import VECTORS, Communities, Summaries, write_summaries
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.version import __version__
 

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Mode
-from crmrag_query.context.assemble import RELATIONAL
 from crmrag_query.context.context import Context, ContextLine, ContextSource, Finding
 from crmrag_query.context.context import Kind as LineKind
 from crmrag_query.context.evidence import ANCHORED, Evidence, written
+from crmrag_query.documents.documents import RELATIONAL
 from crmrag_query.entities.details import type_nodes
 from crmrag_query.errors import ModelUnreachable, QuestionError
 from crmrag_query.graph.arrays import Ints

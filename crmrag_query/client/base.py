@@ -28,10 +28,10 @@ from crmrag_query.artifacts.objects import is_address
 from crmrag_query.client import records, wire
 from crmrag_query.client.exchange import Limits, Service, Timeout
 from crmrag_query.client.wire import Route
-from crmrag_query.entities.details import SourceTriple
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.llm.model import Model
 from crmrag_query.sets.records import TELLING, AnswerSet, Change, Choices, Columns, Facets, Marks, Sort, What
+from crmrag_query.shown import SourceTriple
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
 from crmrag_query.stores.tools import AROUND

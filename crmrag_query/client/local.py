@@ -37,6 +37,7 @@ from crmrag_query.answers.records import (
 from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList, lineage
 from crmrag_query.answers.subject import example_questions
 from crmrag_query.answers.understand import FIRST as NO_TURNS
+from crmrag_query.artifacts.files import Part
 from crmrag_query.artifacts.manifest import (
     CURRENT,
     MANIFEST,
@@ -47,7 +48,7 @@ from crmrag_query.artifacts.manifest import (
 )
 from crmrag_query.artifacts.mirror import bring_all, follow, mirror_folder, mirror_of
 from crmrag_query.artifacts.objects import is_address
-from crmrag_query.artifacts.release import Opener, Part, Release, open_release
+from crmrag_query.artifacts.release import Opener, Release, open_release
 from crmrag_query.client import wire
 from crmrag_query.client.entities import (
     describe_dataset,
@@ -83,11 +84,10 @@ from crmrag_query.client.records import (
 )
 from crmrag_query.client.wire import ListThemes, Route
 from crmrag_query.codec import to_plain
-from crmrag_query.communities import NONE, Communities, Summaries
 from crmrag_query.config.loading import Mode
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.documents.pages import Pages
-from crmrag_query.entities.details import Named, category_name
+from crmrag_query.entities.details import category_name
 from crmrag_query.errors import (
     CrmRagError,
     QuestionError,
@@ -106,6 +106,7 @@ from crmrag_query.questions.followup import ConversationState, turns_of
 from crmrag_query.questions.form import Reading
 from crmrag_query.relationships.engine import Plan
 from crmrag_query.retrieval.channels import find_mode, lacking, modes_of
+from crmrag_query.retrieval.communities import NONE, Communities, Summaries
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.release_channels import ABOVE, BELOW, Calibration
 from crmrag_query.retrieval.scores import Candidate
@@ -114,6 +115,7 @@ from crmrag_query.sets.describe import changed, describe_plan, plan_json, title_
 from crmrag_query.sets.exports import FORMATS, columns, export, with_columns
 from crmrag_query.sets.facets import choices, facets, marks
 from crmrag_query.sets.records import AnswerSet, Choices, Columns, Facets, Marks, Page
+from crmrag_query.shown import Named
 from crmrag_query.sparql.desk import SparqlDesk
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.stores.opened import open_store

@@ -161,7 +161,12 @@ class World:
         categories = CategoryMap(release.method.categories, release.ontology)
         method = release.method
         return cls(
-            release[Graph], release.ontology, release[Catalogue], categories, method.relations, method.plans
+            release[Graph],
+            release.ontology,
+            Catalogue.load(method),
+            categories,
+            method.relations,
+            method.plans,
         )
 
     @property

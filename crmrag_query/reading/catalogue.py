@@ -31,7 +31,6 @@ from crmrag_query.reading.items import Exonyms, Item, analysed, cut, items_of, p
 from crmrag_query.reading.lexicon import Lexicon, Stems, local_words, said_of, vocabulary
 from crmrag_query.reading.plan_json import for_model
 from crmrag_query.reading.ties import Ties
-from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.text import fold, plain, same_stem, shorten, tokenize, tokens, unmarked
 
 SHARES = {
@@ -356,7 +355,8 @@ def _rows(release: Release, question: str, code: str) -> dict[str, list[Row]]:
         numbers = range(len(graph.class_codes))
         codes = {graph.class_name(one): graph.class_label(one) for one in numbers}
         ends = (
-            (one, _categories(int(one.domain)), _categories(int(one.range))) for one in release[Catalogue]
+            (one, _categories(int(one.domain)), _categories(int(one.range)))
+            for one in release[World].catalogue
         )
         every["relationships"] = (
             Row(f"{one.id}: {one.label} | {a} > {b}", (one.label,)) for one, a, b in ends
@@ -371,7 +371,7 @@ def _rows(release: Release, question: str, code: str) -> dict[str, list[Row]]:
 
 def _counted(release: Release, profile: Profile) -> dict[str, Iterable[Row]]:
     """What occurs, with how often."""
-    known = ((one, profile.relationships.get(one.id)) for one in release[Catalogue])
+    known = ((one, profile.relationships.get(one.id)) for one in release[World].catalogue)
     return {
         "relationships": (
             Row(

@@ -24,7 +24,6 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Method, RelationshipSet
 from crmrag_query.errors import ConfigError, CrmRagError
 from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Bytes, Ints, Longs, Rows, consecutive, spread
@@ -122,10 +121,6 @@ class Catalogue:
 
     name: str
     relationships: tuple[Relationship, ...]
-
-    @classmethod
-    def from_release(cls, release: Release) -> Catalogue:
-        return cls.load(release.method)
 
     @classmethod
     def load(cls, method: Method, name: str = "") -> Catalogue:

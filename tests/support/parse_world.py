@@ -23,9 +23,10 @@ from crmrag_query.plans.records import Plan
 from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import ConversationState, Focus, Kind, Turn
 from crmrag_query.questions.form import Form
-from crmrag_query.reading.earlier import Antecedent, antecedent_of
+from crmrag_query.reading.earlier import antecedent_of
 from crmrag_query.reading.items import analysed
 from crmrag_query.reading.read import Parsed, parse
+from crmrag_query.reading.records import Antecedent
 from crmrag_query.sets.describe import plan_json
 from tests.support.builds import build_all, make_project
 

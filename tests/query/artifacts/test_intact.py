@@ -12,7 +12,7 @@ import pytest
 from pyarrow import ipc
 
 from crmrag_query import Client
-from crmrag_query.artifacts import release as intact
+from crmrag_query.artifacts import files as intact
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.artifacts.release import UNREAD, Release, open_release
 from crmrag_query.client import local as releases

@@ -13,9 +13,9 @@ import pytest
 from pyarrow import ipc
 
 from crmrag_query import Client
+from crmrag_query.artifacts.files import Part
 from crmrag_query.artifacts.manifest import read_manifest
-from crmrag_query.artifacts.release import Part, open_release
-from crmrag_query.communities import Communities
+from crmrag_query.artifacts.release import open_release
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ReleaseError
@@ -25,6 +25,7 @@ from crmrag_query.plans.kinds import Kinds, Schema
 from crmrag_query.plans.profile import Profile
 from crmrag_query.reading.ties import Ties
 from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
+from crmrag_query.retrieval.communities import Communities
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.sparse import SparseIndex
