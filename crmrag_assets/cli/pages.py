@@ -28,11 +28,11 @@ def candidates(dataset: str, data: Path, limit: int, offset: int, as_json: bool)
     The likeliest come first. Nothing is merged by itself: `crmrag pages accept` and `refuse` write down what a person
     decides, for the next build.
     """
-    from crmrag_query.client.base import Client
+    from crmrag_query.client.local import open_engine
+    from crmrag_query.client.wire import ListCandidates
     from crmrag_query.codec import to_json
 
-    with Client(data) as client:
-        found = client.candidates(limit, offset, dataset)
+    found = open_engine(str(data)).candidates(ListCandidates(dataset, limit, offset))
     if as_json:
         click.echo(to_json(found))
         return

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from anyio import CapacityLimiter, move_on_after, to_thread
 from starlette.requests import Request
@@ -28,7 +28,7 @@ from starlette.responses import Response, StreamingResponse
 from crmrag_query.answers.records import Answer, Done, Event, Restart, Token, Used, answer_of, is_lasting
 from crmrag_query.bounds import HISTORY, check_text
 from crmrag_query.client import wire
-from crmrag_query.client.local import Engine
+from crmrag_query.client.library import Library
 from crmrag_query.client.records import Datasets, Export, Unavailable
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import Malformed, from_plain, parse_json, to_json, to_plain, to_problem
@@ -42,6 +42,7 @@ from crmrag_query.errors import (
     ReleaseError,
     ReleaseNotFound,
 )
+from crmrag_query.llm.model import Model
 from crmrag_query.retrieval.channels import ConfiguredModes
 from crmrag_query.service import responses as records
 from crmrag_query.service.observe import Observer
@@ -73,6 +74,28 @@ ANSWERS = 200
 """That are kept for a while; one with a large set takes some hundred kilobytes."""
 DAMAGED = "Its release is damaged. The service's log has the details."
 UNKNOWN = "It may have been removed, or the address is not whole."
+
+
+class Engine(Protocol):
+    """What answers from releases: `crmrag_query.client.local.Engine`."""
+
+    @property
+    def releases(self) -> Library: ...
+
+    @property
+    def model(self) -> Model | None: ...
+
+    def without_model(self) -> Engine: ...
+
+    def handle(self, route: Route[Any, Any], request: Any) -> Any: ...
+
+    def stream(self, request: wire.Ask) -> Iterator[Event]: ...
+
+    def identity(self, request: wire.Ask) -> str: ...
+
+    def export(self, request: wire.GetExport, most: int) -> Export: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -134,7 +157,7 @@ class Desk:
 
     def datasets(self, request: wire.ListDatasets) -> Datasets:
         """Why one cannot be asked stands in the log, once, as it may name files of the service."""
-        found = self.engine.datasets(request)
+        found = cast(Datasets, self.engine.handle(wire.DATASETS, request))
         for one in found.unavailable:
             if one not in self._told:
                 self._told.add(one)
@@ -170,7 +193,7 @@ class Desk:
     def replay(self, request: records.Replay) -> records.Replayed:
         kept = self._text(request.id)
         before, asked = _answer(kept), _read(wire.Ask, kept.request)
-        now = self.engine.ask(asked)
+        now = answer_of(self.engine.stream(asked))
         same = now.text == before.text and _size(now) == _size(before)
         return records.Replayed(now, same, now.release != before.release)
 
@@ -442,7 +465,7 @@ class Answering:
 
     @property
     def _has_model(self) -> bool:
-        return self.desk.engine.how.model is not None
+        return self.desk.engine.model is not None
 
     def _how(self, route: Route[Any, Any]) -> Callable[[Callable[[], Any]], Awaitable[Any]]:
         """In which threads a route is answered: what may wait for a language model is kept from the others."""
@@ -497,8 +520,8 @@ class OpenAI:
 
     def __init__(self, answering: Answering) -> None:
         desk = answering.desk
-        plain = replace(desk.engine, how=replace(desk.engine.how, model=None))
-        self._answering, self._plain = answering, replace(answering, desk=replace(desk, engine=plain))
+        plain = replace(desk, engine=desk.engine.without_model())
+        self._answering, self._plain = answering, replace(answering, desk=plain)
         self._names, self._read = desk.engine.releases.names, answering.workers.read
         self._configured = ConfiguredModes(desk.engine.releases.opener.config)
         self._silence = desk.config.heartbeat_seconds

@@ -47,8 +47,9 @@ from crmrag_query.artifacts.manifest import read_ahead, room
 from crmrag_query.artifacts.mirror import shown_place
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client import wire
-from crmrag_query.client.base import AsyncClient
-from crmrag_query.client.local import FIRST, Library, open_engine
+from crmrag_query.client.base import AsyncCalls
+from crmrag_query.client.library import FIRST, Library
+from crmrag_query.client.local import open_engine
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import Problem, from_plain, from_problem, parse_json, to_json, to_plain, to_problem
 from crmrag_query.config.service import load_service
@@ -157,7 +158,7 @@ def mcp_server(answering: Answering) -> Served | None:
             raise  # a fault of ours, not an extra that is missing
         return None
     config = answering.desk.config
-    client = AsyncClient.over(Here(answering), "this service")
+    client = AsyncCalls.over(Here(answering), "this service")
     app = http_app(client, MCP, body_bytes=config.bounds.body_bytes, config=config.mcp)
     return Served(McpRoute(MCP, _Posted(app), methods=["POST"]), app.router.lifespan_context(app))
 
@@ -223,7 +224,7 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
-        ready = (desk.engine.releases, desk.engine.how.model)
+        ready = (desk.engine.releases, desk.engine.model)
         threading.Thread(target=make_ready, args=ready, name="opening", daemon=True).start()
         if mcp is None:
             LOG.warning("MCP is not served at %s: it needs the extra 'mcp' (pip install 'crmrag[mcp]').", MCP)

@@ -16,7 +16,7 @@ from crmrag_query.artifacts.files import check_signature, make_key, sign_release
 from crmrag_query.artifacts.manifest import MANIFEST, SIGNATURE
 from crmrag_query.artifacts.release import SIGNERS, Opener, open_release
 from crmrag_query.cli.releases import verify
-from crmrag_query.client.local import Library
+from crmrag_query.client.library import Library
 from crmrag_query.errors import ConfigError, MissingExtraError, ReleaseError
 
 
