@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from crmrag_assets.communities.detect import Net, leiden, modularity
 from crmrag_assets.graph_partitions.cut import SEED, centroids, numbered
 from crmrag_assets.graph_partitions.questions import UNSEEN
-from crmrag_query.evaluation.interval import interval
+from crmrag_query.evaluation.scores import interval
 from crmrag_query.graph.arrays import Ints, Longs, ranges
 from crmrag_query.graph_partitions import Aligner, GraphPartitions
 from crmrag_query.retrieval.dense import DenseIndex

@@ -33,14 +33,14 @@ OWN_COMMANDS = {
     "modes": ("crmrag_query.cli.look", "modes"),
     "graph": ("crmrag_query.cli.look", "graph"),
     "mcp": ("crmrag_query.cli.serve", "mcp"),
-    "teach": ("crmrag_query.cli.teach", "teach"),
+    "teach": ("crmrag_query.cli.evaluate", "teach"),
     "evaluate": ("crmrag_query.cli.evaluate", "evaluate"),
     "datasets": ("crmrag_query.cli.datasets", "datasets"),
     "serve": ("crmrag_query.cli.serve", "serve"),
     "themes": ("crmrag_query.cli.look", "themes"),
     "verify": ("crmrag_query.cli.releases", "verify"),
     "diff": ("crmrag_query.cli.releases", "diff"),
-    "ontology": ("crmrag_query.cli.ontology", "ontology"),
+    "ontology": ("crmrag_query.cli.datasets", "ontology"),
 }
 
 

@@ -17,8 +17,17 @@ from crmrag_assets.build.step import Progress
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.sources.kinds import Kind, Opening
-from crmrag_assets.sources.spooled import CONCEPT, CRM, HAS_TYPE, LABEL, TYPE, SpooledFiles
-from crmrag_assets.sources.streams import HEAD, LITTLE, ByteStream
+from crmrag_assets.sources.spooled import (
+    CONCEPT,
+    CRM,
+    HAS_TYPE,
+    HEAD,
+    LABEL,
+    LITTLE,
+    TYPE,
+    ByteStream,
+    SpooledFiles,
+)
 from crmrag_query.config.sources import WIKI_PAGE, WikiConfig
 from crmrag_query.errors import MissingExtraError, SourceError
 from crmrag_query.syntax import LONGEST

@@ -16,11 +16,11 @@ from crmrag_query.artifacts.manifest import PIPELINE
 from crmrag_query.context.context import Context, ContextLine, ContextSource, Kind
 from crmrag_query.errors import QuestionError
 from crmrag_query.evaluation.evaluate import parse_stages, systems
-from crmrag_query.evaluation.interval import interval
 from crmrag_query.evaluation.questions import GoldQuestion
 from crmrag_query.evaluation.scores import (
     MEASURES,
     alike,
+    interval,
     judged,
     measure,
     qrels_text,
