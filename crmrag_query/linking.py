@@ -197,11 +197,11 @@ def slips_allowed(word: str, spelling: Spelling) -> int:
     return 2 if len(word) >= spelling.two_slips else 1
 
 
-def deletions(words: Sequence[str], spelling: Spelling, most: int = 2) -> tuple[Hashes, Numbers]:
+def deletions(words: Sequence[str], spelling: Spelling) -> tuple[Hashes, Numbers]:
     """(upper 32 bits of a remainder's hash, position in ``words``) of all remainders, some repeated."""
     groups: dict[tuple[int, int], list[int]] = {}
     for number, word in enumerate(words):
-        if allowed := min(most, slips_allowed(word, spelling)):
+        if allowed := slips_allowed(word, spelling):
             groups.setdefault((min(len(word), spelling.prefix), allowed), []).append(number)
     hashes, owners = [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
     for (length, allowed), numbers in sorted(groups.items()):

@@ -267,14 +267,14 @@ def _replace_provenance(working: Path, final: Path, companions: Sequence[Pinned]
     shutil.rmtree(working)
 
 
-def export_release(folder: Path, to: Path, advance: Advance = lambda done, total: None) -> Path:
+def export_release(folder: Path, to: Path) -> Path:
     """Copy a release whole into the data folder ``to``, where it becomes the current one of its data set; its folder there.
 
     Every byte is checked before and after. In a data folder releases share what is the same in them, such as the encoder;
     the copy shares nothing. Raises ReleaseError for a release that is damaged, or there already.
     """
     manifest = read_manifest(folder)
-    check_files(folder, manifest, advance)
+    check_files(folder, manifest)
     parent = dataset_folder(to, manifest.dataset)
     final, working = parent / manifest.id, parent / WORKING
     if final.exists():

@@ -27,9 +27,6 @@ from pydantic import (
 )
 
 from crmrag_query.config.reading import (
-    FORMER,
-    FORMER_FILES,
-    FORMER_QUESTIONS,
     CategoriesPart,
     CategoryName,
     Codes,
@@ -172,7 +169,6 @@ class Cue(Record):
 class QuestionLexicon(Record):
     """`questions.yaml`: the sentences of answers by language, cues, and how lines are chosen."""
 
-    former = FORMER_QUESTIONS
     languages: dict[str, LanguageLexicon]
     cues: dict[str, Cue]
     extractive: ExtractiveConfig
@@ -1205,7 +1201,6 @@ def _shipped(section: str, kind: type[Section]) -> Section:
 class Constants(Record):
     """`method.yaml`."""
 
-    former = FORMER
     relationships: str
     discovery: Discovery
     chunks: Chunks
@@ -1262,14 +1257,6 @@ def load_method(folder: Path | str | None = None) -> Method:
 
     Raises ConfigError with every mistake of the first file that has any.
     """
-    for name, instead in FORMER_FILES.items():
-        if (config_folder(folder) / name).is_file():
-            raise ConfigError.single(
-                config_folder(folder) / name,
-                "(whole file)",
-                "is read no more",
-                remedy=f"{instead} Remove it.",
-            )
     constants = _over_shipped(Constants, "method.yaml", folder)
     sets = load_relationships(folder)
     if constants.relationships not in sets:

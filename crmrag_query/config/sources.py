@@ -28,7 +28,6 @@ from pydantic import (
 
 from crmrag_query.config.reading import (
     FORBIDDEN_IN_IRI,
-    FORMER,
     Count,
     HeaderName,
     NotNegative,
@@ -394,7 +393,6 @@ class EndpointConfig(SourceConfig):
     alone: ClassVar[str] = "url"
     refreshable: ClassVar[bool] = True
     crm: ClassVar[bool] = True
-    former = frozenset(key for key in FORMER if key.startswith("requests."))
     url: Annotated[str, AfterValidator(_address)]
     graphs: Graphs = "default"
     default_graphs: tuple[Iri, ...] = ()

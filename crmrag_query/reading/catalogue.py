@@ -15,7 +15,6 @@ from typing import Any
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.entities.details import type_nodes
-from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.linking import NameIndex, latin, link, plain_words, stop_words
@@ -348,22 +347,12 @@ class Row:
 def _rows(release: Release, question: str, code: str) -> dict[str, list[Row]]:
     """All rows by section, the most relevant first; how each is written, the prompt says."""
     graph = release[Graph]
-    every: dict[str, Iterable[Row]] = {"relations": _relations(release, code)}
-    try:
-        every |= _counted(release, release[Profile])
-    except ReleaseError:  # a release that was built before there was a profile
-        numbers = range(len(graph.class_codes))
-        codes = {graph.class_name(one): graph.class_label(one) for one in numbers}
-        ends = (
-            (one, _categories(int(one.domain)), _categories(int(one.range)))
-            for one in release[World].catalogue
-        )
-        every["relationships"] = (
-            Row(f"{one.id}: {one.label} | {a} > {b}", (one.label,)) for one, a, b in ends
-        )
-        every["classes"] = (Row(f"{code}: {_shown(label)}", (label,)) for code, label in codes.items())
     graphs = sorted({iri for names in graph.graph_sets for iri in names if iri})
-    every |= {"types": every.get("types", ()), "graphs": [Row(iri, (local_words(iri),)) for iri in graphs]}
+    every: dict[str, Iterable[Row]] = {
+        "relations": _relations(release, code),
+        **_counted(release, release[Profile]),
+        "graphs": [Row(iri, (local_words(iri),)) for iri in graphs],
+    }
     stop = stop_words(release.method.questions)
     words = [word for word in tokenize(question) if word not in stop]
     return {key: by_relevance(list(rows), words) for key, rows in every.items()}
