@@ -20,7 +20,6 @@ from crmrag_assets.profile.kinds import (
     Ground,
     Modelling,
     by_category,
-    distinct,
     grouped,
     most,
     profile_classes,
@@ -78,7 +77,7 @@ class Tally:
             found = np.flatnonzero(counts)
             self.take(found, counts[found])
         else:
-            self.take(*distinct(keys))
+            self.take(*np.unique(keys, return_counts=True))
 
     def take(self, found: Longs, counts: Longs) -> None:
         """Add distinct keys that were counted before."""
