@@ -29,7 +29,7 @@ BUILD_COMMANDS = (
 OWN_COMMANDS = {
     "ask": ("crmrag_query.cli.ask", "ask"),
     "chat": ("crmrag_query.cli.ask", "chat"),
-    "set": ("crmrag_query.cli.sets", "set_"),
+    "set": ("crmrag_query.cli.look", "set_"),
     "modes": ("crmrag_query.cli.look", "modes"),
     "graph": ("crmrag_query.cli.look", "graph"),
     "mcp": ("crmrag_query.cli.serve", "mcp"),
