@@ -13,7 +13,7 @@ from itertools import cycle, islice
 from crmrag_query.artifacts.release import Release
 from crmrag_query.documents.documents import Documents
 from crmrag_query.linking import stop_words
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.profile import Profile
 from crmrag_query.text import words
 

@@ -28,8 +28,9 @@ from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.evaluation.report import table
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category
-from crmrag_query.relationships.engine import Catalogue, explain
+from crmrag_query.ontology.load import Category
+from crmrag_query.plans.world import World
+from crmrag_query.relationships.engine import explain
 from crmrag_query.text import fold
 
 KINDS = {
@@ -108,7 +109,7 @@ class Texts:
         return "hub" if at and line.total > HUB else ""
 
     def _relationship(self, line: Line) -> str:
-        catalogue = self.release[Catalogue]
+        catalogue = self.release[World].catalogue
         one = catalogue[catalogue.number(line.key)]
         label = one.label.partition(" (")[0]
         if label == "performed action at":
@@ -134,7 +135,7 @@ class Texts:
         """Ways to the first targets of a relationship's line."""
         if line.kind != Line.FR:
             return []
-        catalogue, graph = self.release[Catalogue], self.graph
+        catalogue, graph = self.release[World].catalogue, self.graph
         one = catalogue[catalogue.number(line.key)].as_told(line.label)
         found = []
         for target in line.targets[:WAYS]:

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from scale import machine
 
-from crmrag_assets.indexes.embed import cut
-from crmrag_assets.indexes.encoder import Encoder, OnnxDocuments, SentenceTransformerEncoder
+from crmrag_assets.indexes.encoder import Encoder, OnnxDocuments, SentenceTransformerEncoder, cut
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.documents.documents import Documents

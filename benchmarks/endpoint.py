@@ -30,9 +30,9 @@ from crmrag_assets.harvest.source import Source
 from crmrag_assets.sources.endpoint.client import Client
 from crmrag_assets.sources.endpoint.kind import SparqlEndpoint
 from crmrag_assets.sources.rdf.kind import RdfFiles
-from crmrag_assets.sources.streams import ByteStream, format_of
+from crmrag_assets.sources.spooled import ByteStream, format_of
 from crmrag_query.config import load_method
-from crmrag_query.config.sources.endpoint import EndpointConfig
+from crmrag_query.config.sources import EndpointConfig
 
 EVERYTHING = "SELECT ?s ?p ?o WHERE { ?s ?p ?o }"
 METHOD = load_method()

@@ -26,7 +26,7 @@ from crmrag_assets.build.context import open_context
 from crmrag_assets.build.step import BuildContext, chunks_of, chunks_to_make, run_step
 from crmrag_assets.indexes.entity_graph import joined, related, stated
 from crmrag_assets.opened import catalogue_of, documents_of, graph_of, numbering_of
-from crmrag_assets.steps.communities import write_entity_graph
+from crmrag_assets.steps.indexes import write_entity_graph
 from crmrag_assets.steps.registry import STEPS
 from crmrag_query.documents.entity_graph import EntityGraph
 

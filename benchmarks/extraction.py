@@ -26,7 +26,7 @@ from crmrag_assets.build.step import SilentProgress
 from crmrag_assets.sources.pages.extract import Extractor
 from crmrag_assets.sources.pages.render import render
 from crmrag_query.config.loading import ExtractionPart, Profile, load_method
-from crmrag_query.config.sources.pages import PagesConfig
+from crmrag_query.config.sources import PagesConfig
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.llm.pool import ModelPool
 

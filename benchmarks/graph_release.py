@@ -15,12 +15,10 @@ import time
 from pathlib import Path
 
 from crmrag_assets.build.context import open_context
-from crmrag_assets.build.locks import dataset_lock
-from crmrag_assets.build.step import PLACES, BuildContext, Step, chunks_to_make, run_step
+from crmrag_assets.build.step import PLACES, BuildContext, Step, chunks_to_make, dataset_lock, run_step
 from crmrag_assets.opened import graph_of
 from crmrag_assets.release.publish import link_file
-from crmrag_assets.steps.registry import STEPS
-from crmrag_assets.steps.release import METHOD
+from crmrag_assets.steps.registry import METHOD, STEPS
 from crmrag_query.artifacts.manifest import MANIFEST, FileEntry, Manifest
 
 FIRST = ("entities", "prefetch", "graph")

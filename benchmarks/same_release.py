@@ -27,7 +27,7 @@ from virtuoso_forms import all_as_stored
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from crmrag_assets.build.step import BuildContext, chunks_of
-from crmrag_assets.sources.streams import ByteStream, format_of
+from crmrag_assets.sources.spooled import ByteStream, format_of
 from crmrag_query.artifacts.manifest import dataset_folder, pointer
 from tests.support.builds import Project, build_all, make_project
 from tests.support.sparql_server import serving

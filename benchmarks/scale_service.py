@@ -107,7 +107,7 @@ def memory() -> dict[str, float]:
 
 def opening(data: Path, dataset: str, count: int, seed: int) -> dict[str, Any]:
     imports, start = Imports(), time.perf_counter()
-    from crmrag_query.client.local import Library
+    from crmrag_query.client.library import Library
     from crmrag_query.service import app as _  # noqa: F401
 
     begun, before = time.perf_counter(), imports.seconds
@@ -172,8 +172,8 @@ def asking(data: Path, dataset: str, count: int, seed: int) -> dict[str, Any]:
 def finding(data: Path, dataset: str, count: int, seed: int) -> dict[str, Any]:
     from asked import questions
 
-    from crmrag_query.client.local import Library
-    from crmrag_query.ontology.categories import Category
+    from crmrag_query.client.library import Library
+    from crmrag_query.ontology.load import Category
 
     release = Library(data, dataset).release(dataset)[1]
     asked = release[QueryEncoder].encode(questions(release, FOUND, seed))
@@ -225,7 +225,7 @@ def floors(data: Path, dataset: str, count: int, seed: int) -> dict[str, Any]:
     import faiss
     from asked import questions
 
-    from crmrag_query.client.local import Library
+    from crmrag_query.client.library import Library
 
     release = Library(data, dataset).release(dataset)[1]
     made = questions(release, count, seed)

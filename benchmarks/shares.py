@@ -18,7 +18,7 @@ from statistics import fmean
 
 from crmrag_assets.build.context import choose_share, open_context
 from crmrag_assets.build.step import chunks_to_make, run_step
-from crmrag_assets.indexes.embed import SHARES
+from crmrag_assets.indexes.encoder import SHARES
 from crmrag_assets.launch import WITH_VECTORS
 from crmrag_assets.steps.registry import STEPS
 from crmrag_query.artifacts.release import Release, open_release

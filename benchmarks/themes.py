@@ -30,11 +30,11 @@ import pyoxigraph as ox
 from crmrag_query.answers.ask import Ask, stream
 from crmrag_query.answers.records import answer_of
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.communities import Communities
 from crmrag_query.documents.documents import Documents
 from crmrag_query.evaluation.report import number, table
 from crmrag_query.graph.graph import Graph
 from crmrag_query.retrieval.channels import find_mode
+from crmrag_query.retrieval.communities import Communities
 
 FILE = Path(__file__).parent / "questions" / "themes.json"
 LARGEST, HUBS = 5, 40  # communities of a whole collection, and members of each

@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from crmrag_query.config import load_relationships
 from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Ints, rows_from_triples
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import load_ontology
+from crmrag_query.ontology.load import Category, load_ontology
 from crmrag_query.relationships.engine import from_set, make_plan, walk_blocks
 
 SHARES = {

@@ -45,8 +45,8 @@ from crmrag_query.config.loading import Walk
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import Busy
-from crmrag_query.evaluation.interval import interval
 from crmrag_query.evaluation.report import table
+from crmrag_query.evaluation.scores import interval
 from crmrag_query.graph_partitions import PARTITIONS, GraphPartitions
 from crmrag_query.retrieval.channels import find_mode
 from crmrag_query.retrieval.dense import CODED, INDEX, META, SCALE, VECTORS, WINDOWS, DenseIndex

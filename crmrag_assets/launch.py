@@ -1,11 +1,13 @@
-"""Running a build: its layers in order, each one Dagster run. The command line, the UI and schedules all start this, the
-latter by the job ``build``. Beside it stand the job ``evaluate`` and the job ``embed``, which makes vectors as they come.
+"""The Dagster assets, each a thin wrapper over a step of `crmrag_assets.steps`, in the order of a build; and running a build:
+its layers in order, each one Dagster run. The command line, the UI and schedules all start this, the latter by the job
+``build``. Beside it stands the job ``embed``, which makes vectors as they come.
 
 Vectors as they come: encoding what a release lacks, the most important documents first, and publishing a better release at
 each share. Encoding holds no lock of the data set, so that it can be built meanwhile; what is published then is gone on from.
 Only to publish it waits for its turn.
 """
 
+import inspect
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,52 +24,64 @@ import dagster as dg
 from dagster import DagsterInstance
 from pydantic import Field
 
-from crmrag_assets.assets import artifacts, evaluation
 from crmrag_assets.build.context import ask_again, base_of, choose_sample, choose_share, harvested_at
-from crmrag_assets.build.locks import (
-    BeingBuilt,
-    dataset_lock,
-    embedding_lock,
-    is_embedding,
-    is_locked,
-    server_turns,
-)
 from crmrag_assets.build.step import (
     LAYERS,
+    PLACES,
+    BeingBuilt,
     BuildContext,
     Layer,
     LineReporter,
     Outcome,
     Reporter,
+    Step,
     chunks_of,
     chunks_to_make,
     current_reporter,
+    dataset_lock,
     duration,
+    embedding_lock,
+    is_embedding,
+    is_locked,
     reporting_to,
+    server_turns,
     version_of,
 )
 from crmrag_assets.build.store import Published, disk_explained
 from crmrag_assets.build.workers import kept_processes
 from crmrag_assets.checks import REMEDY, checks
-from crmrag_assets.event_log import quicken
-from crmrag_assets.indexes.embed import SHARES
+from crmrag_assets.event_log import quicken, together
+from crmrag_assets.indexes.encoder import SHARES
 from crmrag_assets.instance import (
     ELSEWHERE,
     afterwards,
     as_run_error,
     database_explained,
     end_dead_runs,
+    explained,
+    known_betas,
     reason,
     retry,
     run_error,
 )
-from crmrag_assets.metadata import markdown_table, operations, summary_rows
+from crmrag_assets.metadata import (
+    chunk_materialized,
+    columns_of,
+    glance,
+    markdown_table,
+    materialized,
+    operations,
+    summary_rows,
+)
 from crmrag_assets.operations.freshness import is_open, opening
 from crmrag_assets.partitions import (
     DATASET,
     BuildResource,
+    by_dataset,
     chunk_key,
+    dataset_chunk_partitions,
     dataset_partitions,
+    datasets_of,
     from_environment,
     offer_chunks,
     range_tags,
@@ -87,7 +102,7 @@ from crmrag_assets.runs import (
 )
 from crmrag_assets.steps.encoding import encode_ahead, left_of, pace_of
 from crmrag_assets.steps.indexes import price_of, require_within_ceiling, tokens_of
-from crmrag_assets.steps.registry import STEPS, finished_layer, made_ahead
+from crmrag_assets.steps.registry import STEPS, finished_layer, made_ahead, run_chunks, run_or_await
 from crmrag_query.artifacts.manifest import dataset_folder, pointer
 from crmrag_query.config.operations import Retrying, load_operations
 from crmrag_query.errors import (
@@ -101,6 +116,202 @@ from crmrag_query.errors import (
     SourceUnreachable,
     StoreUnreachable,
 )
+
+_BEYOND = "There is no chunk {} of '{}', and nothing is made of it. Its chunks are {}."
+
+
+def build_artifact(
+    context: dg.AssetExecutionContext, build: BuildResource, step: Step
+) -> dg.MaterializeResult[Any]:
+    """Make one artifact of the run's data set."""
+    dataset, reporter = context.partition_key, build.reporter(context)
+    with explained(step.artifact, Path(build.data), dataset):
+        hold_run_lock(Path(build.data), context.run)
+        opened = build.context(dataset, step.artifact, reporter)
+        with dataset_lock(opened.store.root, opened.name):
+            reporter.started(step.artifact, 1)
+            outcome = run_or_await(step, opened)
+            reporter.finished(outcome)
+        if step is STEPS["entities"]:
+            offer_chunks(context.instance, chunks_of(opened))
+        return materialized(outcome, glance(step.artifact, opened), opened.name)
+
+
+def build_chunks(
+    context: dg.AssetExecutionContext, build: BuildResource, step: Step
+) -> Iterator[dg.MaterializeResult[Any]]:
+    """Make the chunks in the run's range that the data set has; each is recorded within about a second of its end.
+
+    Yields nothing: by yielding a result Dagster would record every key of the range, also chunks that do not exist.
+    """
+    yield from ()
+    key = context.asset_key
+    with explained(step.artifact):
+        hold_run_lock(Path(build.data), context.run)
+        # What need not be recorded again where it is unchanged; of a run that a person asked for, a backfill say, nothing.
+        within = BUILD_TAG in context.run.tags
+        known = context.instance.get_materialized_partitions(key) if within else set()
+    for dataset, asked in sorted(datasets_of(context.partition_keys).items()):
+        with explained(step.artifact, Path(build.data), dataset):
+            reporter = build.reporter(context)
+            opened = build.context(dataset, step.artifact, reporter)
+            with dataset_lock(opened.store.root, dataset):
+                existing = chunks_of(opened, step.artifact)
+                opened.store.keep_only(step.artifact, existing)
+                chosen = [chunk for chunk in existing if chunk in asked]
+                if beyond := sorted(asked - {*existing}):
+                    context.log.warning(_BEYOND.format(", ".join(beyond), dataset, ", ".join(existing)))
+                reporter.started(step.artifact, len(chosen))
+                with _recorded_soon(context) as record:
+                    for outcome in run_chunks(step, opened, chosen):
+                        partition = chunk_key(dataset, outcome.chunk or "")
+                        if not outcome.reused or str(partition) not in known:
+                            seen = glance(step.artifact, opened, outcome.chunk)
+                            record(chunk_materialized(key, partition, outcome, seen))
+                        reporter.finished(outcome)
+
+
+SOON = 1.0  # seconds after which what has ended is recorded
+
+
+@contextmanager
+def _recorded_soon(context: dg.AssetExecutionContext) -> Iterator[Callable[[dg.AssetMaterialization], None]]:
+    """Within the block, what is called with a materialisation has it recorded, those of about a second together: one by one
+    each takes as long as making a small chunk. The rest is recorded at the end of the block, however it ends."""
+    waiting: list[dg.AssetMaterialization] = []
+    last = time.monotonic()
+
+    def write() -> None:
+        nonlocal last
+        with together(context.instance):
+            while waiting:
+                context.log_event(waiting.pop(0))
+        last = time.monotonic()
+
+    def record(made: dg.AssetMaterialization) -> None:
+        waiting.append(made)
+        if time.monotonic() - last > SOON:
+            write()
+
+    try:
+        yield record
+    finally:
+        write()
+
+
+LAYER, RELEASED = "crmrag/layer", "crmrag/released"  # keys of tags
+HARVEST, ENCODING = "harvest", "encoding"  # pools: unlimited unless an operator limits them in the UI
+CODE = "dagster/code_references"  # by this the UI finds the code of an asset
+CHUNKS_NOTE = (
+    "Partitions: a data set has the first 1, 2, 4 … 256 of the chunks, as its size asks for (see the asset `entities`). "
+    "As many are listed as the largest data set has; those that a smaller one does not use count as missing, and are not."
+)
+
+
+def _asset(artifact: str, group: str, kinds: set[str], pool: str | None = None) -> dg.AssetsDefinition:
+    """The asset of an artifact, which runs its step: for a whole data set, or for a range of its chunks.
+
+    Its description is what the step's ``write`` says. Chunks are recorded as they end (see ``build_chunks``), so
+    their asset itself has no output.
+    """
+    step = STEPS[artifact]
+
+    def whole(context: dg.AssetExecutionContext, build: BuildResource) -> dg.MaterializeResult[Any]:
+        return build_artifact(context, build, step)
+
+    def in_chunks(
+        context: dg.AssetExecutionContext, build: BuildResource
+    ) -> Iterator[dg.MaterializeResult[Any]]:
+        yield from build_chunks(context, build, step)
+
+    about = cleandoc(step.write.__doc__ or "")
+    own: dict[str, Any] = {"partitions_def": dataset_partitions, "description": about}
+    if step.chunked:
+        own = {
+            "partitions_def": dataset_chunk_partitions,
+            "description": f"{about}\n\n{CHUNKS_NOTE}",
+            "backfill_policy": dg.BackfillPolicy.single_run(),
+            "output_required": False,
+        }
+    # Between chunks and data set an asset depends on all chunks of the data set, or on the data set of the chunk.
+    deps = [
+        dg.AssetDep(need, partition_mapping=by_dataset if STEPS[need].chunked != step.chunked else None)
+        for need in step.needs
+    ]
+    body: Callable[..., Any] = in_chunks if step.chunked else whole
+    with known_betas():
+        made: dg.AssetsDefinition = dg.asset(
+            name=artifact,
+            group_name=group,
+            kinds=kinds,
+            deps=deps,
+            pool=pool,
+            **catalogued(artifact, body),
+            **own,
+        )(body)
+    return made
+
+
+def catalogued(artifact: str, body: Callable[..., Any]) -> dict[str, Any]:
+    """What the catalogue tells of every asset: whose it is, which run makes it, whether a release holds it, its columns, and
+    where to read how it is made: the function that fills its folder, and the asset itself."""
+    layer = next((layer.name for layer in LAYERS if artifact in layer.assets), "")
+    places = {"how it is made": STEPS[artifact].write} if artifact in STEPS else {}
+    with known_betas():
+        code = dg.CodeReferencesMetadataValue(
+            code_references=[
+                dg.LocalFileCodeReference(
+                    file_path=str(inspect.getsourcefile(function)),
+                    line_number=inspect.getsourcelines(function)[1],
+                    label=label,
+                )
+                for label, function in (places | {"the asset": body}).items()
+            ]
+        )
+    return {
+        "owners": list(operations().owners),
+        "tags": ({LAYER: layer} if layer else {}) | {RELEASED: "yes" if artifact in PLACES else "no"},
+        "metadata": columns_of(artifact) | {CODE: code},
+    }
+
+
+artifacts = [
+    _asset("page_images", "source", {"image"}),
+    _asset("page_extractions", "source", {"arrow"}),
+    _asset("entities", "source", {"rdf"}, HARVEST),
+    _asset("prefetch", "source", {"parquet"}, HARVEST),
+    _asset("harvest_report", "source", {"json", "markdown"}),
+    _asset("graph", "graph", {"arrow", "numpy"}),
+    _asset("edges", "graph", {"parquet"}),
+    _asset("triples_index", "indexes", {"numpy"}),
+    _asset("fr_documents", "documents", {"arrow"}),
+    _asset("documents", "documents", {"arrow"}),
+    _asset("entity_documents", "documents", {"markdown"}),
+    _asset("entity_graph", "graph", {"numpy"}),
+    _asset("communities", "communities", {"numpy"}),
+    _asset("community_summaries", "communities", {"arrow"}),
+    _asset("community_index", "communities", {"numpy", "bm25s"}),
+    _asset("page_candidates", "documents", {"arrow"}),
+    _asset("graph_partitions", "partitions", {"numpy"}),
+    _asset("partition_edges", "partitions", {"numpy"}),
+    _asset("training_questions", "partitions", {"parquet"}, ENCODING),
+    _asset("alignment_model", "partitions", {"numpy", "pytorch"}),
+    _asset("alignment_evaluation", "partitions", {"json"}),
+    _asset("encoder", "indexes", {"onnx"}),
+    _asset("embeddings", "indexes", {"numpy"}, ENCODING),
+    _asset("faiss_index", "indexes", {"faiss"}),
+    _asset("token_vectors", "indexes", {"numpy"}),
+    _asset("bm25_index", "indexes", {"bm25s"}),
+    _asset("aggregation_index", "indexes", {"json"}),
+    _asset("date_index", "indexes", {"numpy"}),
+    _asset("name_index", "indexes", {"numpy", "arrow"}),
+    _asset("lexicon", "indexes", {"numpy"}),
+    _asset("profile", "indexes", {"json", "markdown"}),
+    _asset("validation_report", "release", {"markdown"}),
+    _asset("release", "release", {"json"}),
+    _asset("postgres_graph", "release", {"postgres"}),
+    _asset("pushed_release", "release", {"s3"}),
+]
 
 
 def layer_job_name(layer: Layer) -> str:
@@ -120,7 +331,7 @@ layer_jobs = [
 
 
 layer_definitions = dg.Definitions(
-    assets=[*artifacts, evaluation],
+    assets=artifacts,
     asset_checks=checks,
     jobs=layer_jobs,
     resources={"build": from_environment()},
@@ -416,14 +627,6 @@ def _failure(run: dg.ExecuteInProcessResult, layer: Layer, others: Sequence[str]
         text = "\n".join([error.text, *([OTHERS, *others] if others else [])])
         return HOLDING_UP.get(error.kind, BuildError)(text)
     return BuildError(f"Layer '{layer.name}' failed.", ELSEWHERE)
-
-
-evaluate_job = dg.define_asset_job(
-    "evaluate",
-    selection=["evaluation"],
-    description="Measure a data set's release by its questions with known answers, as `crmrag evaluate` does.",
-    executor_def=dg.in_process_executor,
-)
 
 
 class BuildConfig(dg.Config):

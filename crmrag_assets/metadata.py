@@ -28,12 +28,11 @@ from crmrag_assets.build.step import BuildContext, Outcome, is_made, rows_of
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.harvest.report import NOTES
 from crmrag_assets.harvest.triples import TRIPLES
-from crmrag_assets.indexes.embed import open_embedded
+from crmrag_assets.indexes.encoder import open_embedded
 from crmrag_assets.opened import catalogue_of, documents_of, graph_of, harvest_of, texts_in_chunk
 from crmrag_assets.partitions import DATASET
 from crmrag_assets.profile.text import KNOWN, named, percent, shown
 from crmrag_query.artifacts.manifest import PIPELINE, dataset_folder, read_manifest
-from crmrag_query.communities import Communities
 from crmrag_query.config.loading import EvaluationConfig
 from crmrag_query.config.operations import Operations, load_operations
 from crmrag_query.documents.documents import SCHEMAS, open_table
@@ -45,10 +44,11 @@ from crmrag_query.graph.arrays import EDGE_SCHEMA, EDGES
 from crmrag_query.graph.graph import Graph
 from crmrag_query.graph_partitions import GraphPartitions, PartitionEdges
 from crmrag_query.linking import NameIndex
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.kinds import Kinds
 from crmrag_query.plans.profile import Profile
 from crmrag_query.retrieval.aggregation import DateIndex
+from crmrag_query.retrieval.communities import Communities
 from crmrag_query.retrieval.dense import STORED
 
 

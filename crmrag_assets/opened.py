@@ -11,16 +11,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_assets.build.locks import Turns, api_turns
-from crmrag_assets.build.step import BuildContext, bits_of, buckets_of, buckets_of_ids, chunks_of, config_of
+from crmrag_assets.build.step import (
+    BuildContext,
+    Turns,
+    api_turns,
+    bits_of,
+    buckets_of,
+    buckets_of_ids,
+    chunks_of,
+    config_of,
+)
 from crmrag_assets.documents.portable import Numbering
 from crmrag_assets.graph.core import pointers
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.harvest.report import HARVEST_JSON
-from crmrag_assets.indexes.embed import by_importance, shares_of
-from crmrag_assets.indexes.encoder import Encoder, encoder_for
+from crmrag_assets.indexes.encoder import Encoder, by_importance, encoder_for, shares_of
 from crmrag_query.artifacts.manifest import BUCKETS, Digests, digests_of
-from crmrag_query.communities import Communities, Summaries
 from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.pages import load
@@ -28,6 +34,7 @@ from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.graph.graph import Graph
 from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import Aggregation
+from crmrag_query.retrieval.communities import Communities, Summaries
 
 
 @lru_cache(maxsize=2)

@@ -13,8 +13,7 @@ import dagster as dg
 from dagster import DagsterInstance
 from filelock import FileLock, Timeout
 
-from crmrag_assets.build.locks import is_locked
-from crmrag_assets.build.step import ARTIFACTS
+from crmrag_assets.build.step import ARTIFACTS, is_locked
 from crmrag_assets.build.store import working_folder
 from crmrag_assets.instance import LOST
 from crmrag_assets.partitions import BuildResource

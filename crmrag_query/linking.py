@@ -40,8 +40,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from pydantic import Field
 
+from crmrag_query.artifacts.files import ReleaseFiles
 from crmrag_query.artifacts.manifest import open_arrays, open_ipc, open_meta
-from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import QuestionLexicon
 from crmrag_query.config.reading import Record
 from crmrag_query.errors import ReleaseError
@@ -197,11 +197,11 @@ def slips_allowed(word: str, spelling: Spelling) -> int:
     return 2 if len(word) >= spelling.two_slips else 1
 
 
-def deletions(words: Sequence[str], spelling: Spelling, most: int = 2) -> tuple[Hashes, Numbers]:
+def deletions(words: Sequence[str], spelling: Spelling) -> tuple[Hashes, Numbers]:
     """(upper 32 bits of a remainder's hash, position in ``words``) of all remainders, some repeated."""
     groups: dict[tuple[int, int], list[int]] = {}
     for number, word in enumerate(words):
-        if allowed := min(most, slips_allowed(word, spelling)):
+        if allowed := slips_allowed(word, spelling):
             groups.setdefault((min(len(word), spelling.prefix), allowed), []).append(number)
     hashes, owners = [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
     for (length, allowed), numbers in sorted(groups.items()):
@@ -345,7 +345,7 @@ class NameIndex:
     texts: pa.LargeStringArray
 
     @classmethod
-    def from_release(cls, release: Release) -> NameIndex:
+    def from_release(cls, release: ReleaseFiles) -> NameIndex:
         """ReleaseError for a release that was built before there were any."""
         return cls.open(release.folder / "names")
 

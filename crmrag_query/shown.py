@@ -1,4 +1,5 @@
-"""What all results share: they print in lines, show as a table in notebooks, and give JSON and data frames.
+"""What all results share: names, dates, places and triples; and that they print in lines, show as a table in notebooks, and
+give JSON and data frames.
 
 In HTML everything that comes from data is escaped, and only web addresses become links.
 """
@@ -6,8 +7,9 @@ In HTML everything that comes from data is escaped, and only web addresses becom
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict
@@ -158,3 +160,54 @@ def _text(value: object) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTriple:
+    """A triple that supports an answer, as IRIs (or a literal's text) and as words; ``graphs``: who says so."""
+
+    s: str
+    p: str
+    o: str
+    s_label: str
+    p_label: str
+    o_label: str
+    graphs: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        graphs = f"  [{', '.join(self.graphs)}]" if self.graphs else ""
+        return f"{self.s_label} — {self.p_label} — {self.o_label}{graphs}"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An entity by IRI and label."""
+
+    iri: str
+    label: str
+
+
+Doubt = Literal["", "several", "order", "west"]
+"""What coordinates leave open: the data states ``several`` points that differ, of which the first is given; two numbers in an
+``order`` that is not said, taken for latitude and longitude; "O", taken for ``west``, which is east in German."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    """Degrees of WGS 84, north and east positive; ``of``: the place that they are of, where that is not the source itself;
+    ``doubt``: what of them the data leaves open."""
+
+    lat: float
+    lon: float
+    of: Named | None = None
+    doubt: Doubt = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """When something was or came to be: in words of the question's language, and its first and last year as ISO 8601 writes
+    years ("1105", "-0499" for 500 BC), None where an end is open."""
+
+    text: str
+    begin: str | None = None
+    end: str | None = None

@@ -32,7 +32,7 @@ from crmrag_assets.build.step import (
     amount,
 )
 from crmrag_assets.harvest.report import Broken, Missing
-from crmrag_query.artifacts.release import read_provenance
+from crmrag_query.artifacts.files import read_provenance
 from crmrag_query.cli.options import data_option
 from crmrag_query.documents.pages import IMAGES, READINGS
 from crmrag_query.errors import BuildFault

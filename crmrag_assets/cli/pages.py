@@ -28,11 +28,11 @@ def candidates(dataset: str, data: Path, limit: int, offset: int, as_json: bool)
     The likeliest come first. Nothing is merged by itself: `crmrag pages accept` and `refuse` write down what a person
     decides, for the next build.
     """
-    from crmrag_query.client.base import Client
+    from crmrag_query.client.local import open_engine
+    from crmrag_query.client.wire import ListCandidates
     from crmrag_query.codec import to_json
 
-    with Client(data) as client:
-        found = client.candidates(limit, offset, dataset)
+    found = open_engine(str(data)).candidates(ListCandidates(dataset, limit, offset))
     if as_json:
         click.echo(to_json(found))
         return
@@ -67,7 +67,7 @@ def _decided(dataset: str, one: str, other: str, config: Path | None, verdict: s
     from crmrag_assets.sources.pages.candidates import Pair, decide
     from crmrag_query.config.datasets import load_datasets
     from crmrag_query.config.reading import datasets_file
-    from crmrag_query.config.sources.pages import PagesConfig
+    from crmrag_query.config.sources import PagesConfig
 
     declared = load_datasets(datasets_file(config / "datasets.yaml" if config else None))
     if dataset not in declared:

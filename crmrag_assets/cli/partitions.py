@@ -48,7 +48,7 @@ def _opened(
     ``makes``: whether something is made, which a build would leave out.
     """
     from crmrag_assets.build.context import open_context
-    from crmrag_assets.build.locks import dataset_lock
+    from crmrag_assets.build.step import dataset_lock
     from crmrag_query.errors import BuildError
 
     context = open_context(dataset, data, config)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from crmrag_assets.cli.options import config_option, data_option, size_text
+from crmrag_query.artifacts.files import check_files, make_key, read_provenance, sign_release
 from crmrag_query.artifacts.manifest import (
     PREVIOUS,
     dataset_folder,
@@ -20,7 +21,6 @@ from crmrag_query.artifacts.manifest import (
     read_manifest,
     release_ids,
 )
-from crmrag_query.artifacts.release import check_files, make_key, read_provenance, sign_release
 from crmrag_query.errors import ReleaseError
 from crmrag_query.text import amount
 

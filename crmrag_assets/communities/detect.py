@@ -20,11 +20,11 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from crmrag_query.communities import NONE, Communities
 from crmrag_query.config.loading import CommunitiesConfig
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.arrays import Ints, Longs
+from crmrag_query.retrieval.communities import NONE, Communities
 
 # Iterations of Leiden: what follows the second moves little, and takes minutes of a large graph.
 ITERATIONS, OF_LARGE = 10, 2

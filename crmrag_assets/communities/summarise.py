@@ -16,14 +16,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crmrag_assets.build.step import Progress
-from crmrag_query.communities import WORDS, Communities, Summaries, Theme
 from crmrag_query.documents.documents import FR, Documents, open_table
 from crmrag_query.graph.arrays import FLAG_LABELLED, Ints, Longs, ranges, run_starts
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
 from crmrag_query.llm.model import Request
 from crmrag_query.llm.pool import ModelPool
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.retrieval.aggregation import DATING, DateIndex
+from crmrag_query.retrieval.communities import WORDS, Communities, Summaries, Theme
 
 TITLE, TEXT = 100, 600  # characters of a title, and of a member's text that is told
 PARTS = 20  # themes within one that are told, the largest

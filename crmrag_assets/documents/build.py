@@ -37,7 +37,7 @@ from crmrag_query.documents.documents import (
 )
 from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Bytes, Ints, Longs, ranges, run_starts
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.text import sentence_starts
 
 Bools = npt.NDArray[np.bool_]

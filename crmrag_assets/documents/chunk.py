@@ -35,7 +35,7 @@ from crmrag_assets.documents.setting import Setting
 from crmrag_assets.documents.ways import Lines, gather_facts, informative, stating
 from crmrag_query.documents.documents import FR, INCOMING, NOTE, OUTGOING, SCHEMAS
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_EVENT, Bytes, Ints, Longs, ranges
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.relationships.engine import Matches, walk
 
 Bools = npt.NDArray[np.bool_]

@@ -30,7 +30,7 @@ from crmrag_assets.documents.ways import Facts
 from crmrag_query.documents.documents import HEADER, LITERAL, SATELLITE, TYPE
 from crmrag_query.graph.arrays import Ints, Longs, ranges
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 
 Bools = npt.NDArray[np.bool_]
 UNNAMING = ("identifier", "role", "iri")  # kinds of labels that are no names

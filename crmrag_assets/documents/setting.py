@@ -20,8 +20,7 @@ from crmrag_query.config.loading import Method
 from crmrag_query.dates import Interval, describe, parse_date
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_EVENT, FLAG_LABELLED, Ints
 from crmrag_query.graph.graph import Graph, Timespan
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import Ontology
+from crmrag_query.ontology.load import Category, Ontology
 from crmrag_query.relationships.engine import (
     Catalogue,
     Matches,

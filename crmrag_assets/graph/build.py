@@ -49,8 +49,7 @@ from crmrag_query.graph.arrays import (
     write_table,
 )
 from crmrag_query.graph.graph import Graph, TriplesIndex
-from crmrag_query.ontology.categories import CategoryMap
-from crmrag_query.ontology.load import Ontology
+from crmrag_query.ontology.load import CategoryMap, Ontology
 from crmrag_query.syntax import RDF_TYPE
 
 INNER_EMPTY = (

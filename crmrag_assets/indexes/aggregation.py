@@ -26,8 +26,7 @@ from crmrag_query.errors import BuildError
 from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Ints, Longs, places_in, ranges, run_starts
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, extents
 from crmrag_query.linking import mixed
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import Ontology
+from crmrag_query.ontology.load import Category, Ontology
 from crmrag_query.relationships.engine import Catalogue, walk_blocks
 from crmrag_query.retrieval.aggregation import COLUMNS, INDEX, META, PAGERANK, SCHEMA_VERSION
 from crmrag_query.retrieval.scores import best

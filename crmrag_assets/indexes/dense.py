@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_assets.indexes.embed import Embedded
+from crmrag_assets.indexes.encoder import Embedded
 from crmrag_query.artifacts.manifest import canonical_json
 from crmrag_query.errors import BuildError
 from crmrag_query.graph.arrays import Ints, ranges

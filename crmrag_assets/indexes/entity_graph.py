@@ -19,7 +19,7 @@ from crmrag_query.config.loading import WeightsPart
 from crmrag_query.documents.documents import Documents, open_table
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.arrays import Adjacency, Ints
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.relationships.engine import Path as Way
 

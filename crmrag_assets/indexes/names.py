@@ -105,7 +105,7 @@ class _Spelt(dict[str, tuple[str, ...]]):
         return found
 
 
-def gather_bags(texts: Iterable[str], most_words: int = NAME_WORDS) -> Bags:
+def gather_bags(texts: Iterable[str]) -> Bags:
     """The bags of all texts; one without a word has none."""
     numbers: dict[str, int] = {}
     known: dict[bytes, int] = {}
@@ -114,7 +114,7 @@ def gather_bags(texts: Iterable[str], most_words: int = NAME_WORDS) -> Bags:
     for text in texts:
         found: dict[int, None] = {}
         for variant in variants(text):
-            words_of = list(chain.from_iterable(map(spelt.__getitem__, words(variant))))[:most_words]
+            words_of = list(chain.from_iterable(map(spelt.__getitem__, words(variant))))[:NAME_WORDS]
             if bag := sorted({numbers.setdefault(word, len(numbers)) for word in words_of}):
                 found[known.setdefault(array("i", bag).tobytes(), len(known))] = None
         text_bag.extend(found)

@@ -20,7 +20,6 @@ from crmrag_assets.profile.kinds import (
     Ground,
     Modelling,
     by_category,
-    distinct,
     grouped,
     most,
     profile_classes,
@@ -33,8 +32,7 @@ from crmrag_assets.profile.text import profile_markdown
 from crmrag_query.config.loading import Method
 from crmrag_query.graph.arrays import FLAG_LABELLED, Ints, Longs, open_table
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category, CategoryMap
-from crmrag_query.ontology.load import Ontology
+from crmrag_query.ontology.load import Category, CategoryMap, Ontology
 from crmrag_query.plans.profile import (
     PROFILE,
     READABLE,
@@ -79,7 +77,7 @@ class Tally:
             found = np.flatnonzero(counts)
             self.take(found, counts[found])
         else:
-            self.take(*distinct(keys))
+            self.take(*np.unique(keys, return_counts=True))
 
     def take(self, found: Longs, counts: Longs) -> None:
         """Add distinct keys that were counted before."""

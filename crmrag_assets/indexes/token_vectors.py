@@ -49,8 +49,6 @@ def write_token_vectors(
     prefix: str,
     folder: Path,
     advance: Advance = lambda done, total: None,
-    dimension: int = DIMENSION,
-    most: int = MOST,
 ) -> dict[str, Any]:
     """Fill ``folder`` with the token vectors of documents, whose beginnings these are; ``prefix``: what the encoder wants
     before each. The counts: documents, tokens, bytes, and the share of the squared length that the dimensions keep."""
@@ -58,13 +56,13 @@ def write_token_vectors(
     spread = np.unique(np.linspace(0, len(texts) - 1, min(SAMPLE, len(texts))).astype(int)).tolist()
     known = {number: encoder.tokens(texts[number], prefix) for number in spread}
     sample = [tokens.vectors for tokens in known.values()]
-    width = sample[0].shape[1] if sample else dimension
+    width = sample[0].shape[1] if sample else DIMENSION
     seen = np.concatenate([np.empty((0, width), np.float32), *sample])
-    projection = projection_of(seen, dimension)
+    projection = projection_of(seen, DIMENSION)
     rows, counts = [np.empty((0, projection.shape[1]), np.int8)], [0]
     for done, text in enumerate(texts, 1):
         tokens = known.pop(done - 1, None) or encoder.tokens(text, prefix)
-        chosen = telling(tokens.ids, weight, most)
+        chosen = telling(tokens.ids, weight, MOST)
         rows.append(code(project(tokens.vectors[chosen], projection)))
         counts.append(len(chosen))
         advance(done, len(texts))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from crmrag_assets.build.locks import dataset_lock
+from crmrag_assets.build.step import dataset_lock
 from crmrag_assets.build.store import working_folder
 from crmrag_query.artifacts.manifest import dataset_folder
 from crmrag_query.config.datasets import SAMPLE_MARK

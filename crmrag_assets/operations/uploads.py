@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 from crmrag_assets.sources.pages.render import refusal
-from crmrag_query.config.sources.pages import PagesConfig
+from crmrag_query.config.sources import PagesConfig
 
 COMMAND = "from crmrag_query.cli.main import main; main()"
 _LOCK = threading.Lock()

@@ -15,10 +15,9 @@ import pyarrow.compute as pc
 
 from crmrag_assets.documents.setting import numbers_of
 from crmrag_query.config.loading import Method
-from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_LABELLED, Ints, Longs, open_table
+from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_LABELLED, Ints, Longs, distinct, open_table
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category, CategoryMap
-from crmrag_query.ontology.load import Ontology
+from crmrag_query.ontology.load import Category, CategoryMap, Ontology
 from crmrag_query.plans.profile import (
     ClassProfile,
     Counted,
@@ -186,20 +185,6 @@ def by_category(counts: Longs, limit: int) -> tuple[Counted, ...]:
     return most(counts[[int(one) for one in Category]], [str(one.name) for one in Category], limit)
 
 
-def distinct(keys: Longs) -> tuple[Longs, Longs]:
-    """Distinct keys, ascending, and how often each occurs."""
-    found, counts = np.unique(keys, return_counts=True)
-    return found, counts.astype(np.int64)
-
-
-def once(values: Longs) -> Longs:
-    """Distinct values, ascending; by sorting, which for millions is faster than the hashing of ``numpy.unique``."""
-    found = np.sort(values)
-    first = np.ones(len(found), bool)
-    np.not_equal(found[1:], found[:-1], out=first[1:])
-    return found[first]
-
-
 def shortened(text: str) -> str:
     """The text on one line, cut with an ellipsis."""
     line = " ".join(text[: 4 * CHARACTERS].split())
@@ -251,7 +236,7 @@ def typed(ground: Ground) -> tuple[Ints, Ints]:
     """(entity, type), each pair once."""
     source, target = ground.edges(ground.method.documents.type_properties)
     kept = ground.entity[source]
-    pairs = once(source[kept].astype(np.int64) * ground.graph.nodes + target[kept])
+    pairs = distinct(source[kept].astype(np.int64) * ground.graph.nodes + target[kept])
     entity, kind = np.divmod(pairs, max(1, ground.graph.nodes))
     return entity.astype(np.int32), kind.astype(np.int32)
 
@@ -272,7 +257,7 @@ def profile_types(ground: Ground, entity: Ints, kind: Ints) -> tuple[TypeProfile
     ways, broader = _ways(ground, chosen), _broader(ground, chosen)
     profiles = {}
     for at, node in enumerate(chosen.tolist()):
-        sets, counts = distinct(ground.sets.of[having[at]].astype(np.int64))
+        sets, counts = np.unique(ground.sets.of[having[at]].astype(np.int64), return_counts=True)
         primary = np.bincount(graph.category_of_node[having[at]], minlength=2 * max(Category))
         profiles[node] = TypeProfile(
             iri=graph.iri(node),
@@ -359,7 +344,9 @@ def _class_pairs(ground: Ground, number: int) -> tuple[tuple[str, str, int], ...
     """The most frequent (subject class, object class), ties by their names."""
     sets, names = ground.sets, ground.class_names
     subject, obj = ground.triples([number])
-    pairs, counts = distinct(sets.of[subject].astype(np.int64) * len(sets) + sets.of[obj])
+    pairs, counts = np.unique(
+        sets.of[subject].astype(np.int64) * len(sets) + sets.of[obj], return_counts=True
+    )
     left, right = np.divmod(pairs, max(1, len(sets)))
     place, of_subject = sets.spread(left)
     again, of_object = sets.spread(right[place])
@@ -527,7 +514,7 @@ class Modelling:
         stated = np.isin(kind.dictionary.to_pylist(), STATED)[kind.indices.to_numpy()]
         words, index = lang.dictionary.to_pylist(), lang.indices.to_numpy()
         kept = stated & self.ground.entity[node]
-        pairs = once(index[kept].astype(np.int64) * self.ground.graph.nodes + node[kept])
+        pairs = distinct(index[kept].astype(np.int64) * self.ground.graph.nodes + node[kept])
         counts = np.bincount(pairs // max(1, self.ground.graph.nodes), minlength=len(words)).astype(np.int64)
         for word, count in most(counts, words, LANGUAGES):
             yield Fact(ALL, word, count, _count(self.ground.entity))

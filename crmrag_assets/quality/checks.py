@@ -17,8 +17,8 @@ from crmrag_query.artifacts.manifest import EVALUATION, PIPELINE, evaluations_fo
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.documents.pages import IMAGES, READINGS
 from crmrag_query.errors import ReleaseError
-from crmrag_query.evaluation.interval import CONFIDENCE, interval
 from crmrag_query.evaluation.report import BEFORE_JSON
+from crmrag_query.evaluation.scores import CONFIDENCE, interval
 from crmrag_query.graph_partitions import GraphPartitions, PartitionEdges
 from crmrag_query.text import amount
 from crmrag_query.verify.check import Check, Finding, Row, Weight, collected

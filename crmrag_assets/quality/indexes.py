@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow.compute as pc
 
 from crmrag_assets.build.step import BuildContext, chunks_of
-from crmrag_assets.indexes.embed import Embedded, open_embedded
+from crmrag_assets.indexes.encoder import Embedded, open_embedded
 from crmrag_assets.opened import (
     documents_of,
     encoder_of,

@@ -23,7 +23,6 @@ from crmrag_assets.build import store as failpoints
 from crmrag_assets.build.step import Progress, SilentProgress
 from crmrag_assets.indexes.names import variants
 from crmrag_query.artifacts.release import Release
-from crmrag_query.communities import NONE, Communities, Summaries
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.pages import Pages
 from crmrag_query.entities.details import type_nodes
@@ -32,7 +31,7 @@ from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import STOP_WEIGHT, NameIndex
 from crmrag_query.retrieval.aggregation import Aggregation
-from crmrag_query.retrieval.channels.communities import CommunityIndex
+from crmrag_query.retrieval.communities import NONE, Communities, CommunityIndex, Summaries
 from crmrag_query.retrieval.database import EXACT, LONGEST, VARIABLE, comparable, searchable, sounds
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder

@@ -19,9 +19,16 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from crmrag_assets.build import store as failpoints
-from crmrag_assets.build.locks import is_locked
-from crmrag_assets.build.step import PAGED, PLACES, BuildContext, chunks_of
+from crmrag_assets.build.step import PAGED, PLACES, BuildContext, chunks_of, is_locked
 from crmrag_assets.build.store import working_folder
+from crmrag_query.artifacts.files import (
+    Advance,
+    check_companions,
+    check_files,
+    check_id,
+    check_sizes,
+    read_provenance,
+)
 from crmrag_query.artifacts.manifest import (
     COMPANIONS,
     CURRENT,
@@ -42,15 +49,7 @@ from crmrag_query.artifacts.manifest import (
     switch,
     write_text,
 )
-from crmrag_query.artifacts.release import (
-    Advance,
-    Release,
-    check_companions,
-    check_files,
-    check_id,
-    check_sizes,
-    read_provenance,
-)
+from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import BuildError, ReleaseError, ReleaseNotFound
 from crmrag_query.verify.run import check_references
 
@@ -268,14 +267,14 @@ def _replace_provenance(working: Path, final: Path, companions: Sequence[Pinned]
     shutil.rmtree(working)
 
 
-def export_release(folder: Path, to: Path, advance: Advance = lambda done, total: None) -> Path:
+def export_release(folder: Path, to: Path) -> Path:
     """Copy a release whole into the data folder ``to``, where it becomes the current one of its data set; its folder there.
 
     Every byte is checked before and after. In a data folder releases share what is the same in them, such as the encoder;
     the copy shares nothing. Raises ReleaseError for a release that is damaged, or there already.
     """
     manifest = read_manifest(folder)
-    check_files(folder, manifest, advance)
+    check_files(folder, manifest)
     parent = dataset_folder(to, manifest.dataset)
     final, working = parent / manifest.id, parent / WORKING
     if final.exists():

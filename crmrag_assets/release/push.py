@@ -17,6 +17,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from crmrag_assets.build import store as failpoints
+from crmrag_query.artifacts.files import Advance
 from crmrag_query.artifacts.manifest import (
     MANIFEST,
     FileEntry,
@@ -36,7 +37,6 @@ from crmrag_query.artifacts.mirror import (
     remote_manifest,
 )
 from crmrag_query.artifacts.objects import Content, Objects, Replaced
-from crmrag_query.artifacts.release import Advance
 from crmrag_query.errors import BuildError, ReleaseError, StoreUnreachable
 
 PUSH = "push"  # name of the fail-point

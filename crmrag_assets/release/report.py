@@ -21,7 +21,7 @@ from crmrag_query.config.loading import Chaining
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_EVENT, FLAG_LABELLED, FLAG_SKOLEM, FLAG_SUSPECT
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.relationships.engine import dead_paths
 from crmrag_query.text import amount
 

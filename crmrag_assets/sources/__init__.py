@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from crmrag_assets.build.locks import Turns
+from crmrag_assets.build.step import Turns
 from crmrag_assets.harvest.source import Discovery, Source
 from crmrag_assets.sources.kinds import Opening, kind_of
 from crmrag_assets.sources.several import Part, several

@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from crmrag_assets.build.locks import Turns
+from crmrag_assets.build.step import Turns
 from crmrag_assets.harvest.source import Source
 from crmrag_query.config.loading import Method
 from crmrag_query.config.sources import GROUP, SourceConfig

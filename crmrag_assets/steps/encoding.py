@@ -13,10 +13,16 @@ from itertools import compress
 
 import numpy as np
 
-from crmrag_assets.build.locks import asking_api
-from crmrag_assets.build.step import BuildContext, chunks_of
-from crmrag_assets.indexes.embed import SHARES, cut, encode_batches, encode_lacking, key_of, lacking
-from crmrag_assets.indexes.encoder import Encoder
+from crmrag_assets.build.step import BuildContext, asking_api, chunks_of
+from crmrag_assets.indexes.encoder import (
+    SHARES,
+    Encoder,
+    cut,
+    encode_batches,
+    encode_lacking,
+    key_of,
+    lacking,
+)
 from crmrag_assets.opened import documents_of, encoder_of, shares_with, text_digests, texts_in_chunk
 from crmrag_assets.steps.indexes import caches_of, new_themes, themes_of, themes_with_vectors
 from crmrag_query.graph.arrays import Ints

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crmrag_assets.build.context import base_of
-from crmrag_assets.build.locks import dataset_lock
-from crmrag_assets.build.step import ARTIFACTS, BuildContext, chunks_of, run_step
+from crmrag_assets.build.step import ARTIFACTS, BuildContext, chunks_of, dataset_lock, run_step
 from crmrag_assets.build.store import Record
 from crmrag_assets.build.workers import side_by_side, workers_of
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE, prefetch_chunk, write_prefetch
@@ -30,8 +29,7 @@ from crmrag_assets.harvest.source import (
     changes_between,
     read_chunk,
 )
-from crmrag_assets.indexes.embed import windows
-from crmrag_assets.indexes.encoder import Encoder
+from crmrag_assets.indexes.encoder import Encoder, windows
 from crmrag_assets.opened import documents_of, encoder_of, graph_of
 from crmrag_assets.steps.encoding import TIMED, seconds_to_encode
 from crmrag_assets.steps.registry import STEPS

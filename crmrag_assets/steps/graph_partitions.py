@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, contents
 from crmrag_assets.communities.detect import Net
-from crmrag_assets.indexes.embed import VectorCache, encode_new, key_of
+from crmrag_assets.indexes.encoder import VectorCache, encode_new, key_of
 from crmrag_assets.opened import cache_of, documents_of, encoder_of
 from crmrag_query.artifacts.manifest import canonical_json
 from crmrag_query.artifacts.release import Opener
@@ -136,7 +136,7 @@ def write_training_questions(context: BuildContext, folder: Path, chunk: str | N
     Of a museum they are worded as its relations are, of other graphs by names. What is tested names no entity that is trained
     with, but for the split `seen`. Same seed, same questions. A question that stays is not encoded again.
     """
-    from crmrag_assets.graph_partitions.questions import Maker, Worded
+    from crmrag_assets.graph_partitions.evaluate import Maker, Worded
 
     documents = documents_of(context)
     worded = (
@@ -190,7 +190,7 @@ def write_alignment_model(context: BuildContext, folder: Path, chunk: str | None
 def trained(context: BuildContext) -> tuple[Aligner, Stats]:
     """Train by the method's settings; what came of it, and how."""
     from crmrag_assets.graph_partitions.align import targets, train  # loads PyTorch
-    from crmrag_assets.graph_partitions.questions import TRAIN, VALIDATION
+    from crmrag_assets.graph_partitions.evaluate import TRAIN, VALIDATION
 
     partitions = partitions_of(context)
     questions, vectors = prepared(context)
@@ -260,7 +260,7 @@ def searched_of(context: BuildContext) -> Searched:
 
 def tested(context: BuildContext) -> tuple[list[dict[str, Any]], Floats]:
     """The questions by which aligners are measured, and their vectors: of those trained with as many as of the others."""
-    from crmrag_assets.graph_partitions.questions import SEEN, TESTED, TRAIN, UNSEEN
+    from crmrag_assets.graph_partitions.evaluate import SEEN, TESTED, TRAIN, UNSEEN
 
     questions, vectors = prepared(context)
     splits = {

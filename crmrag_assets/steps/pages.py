@@ -25,7 +25,7 @@ from crmrag_assets.build.step import (
     document_buckets,
     run_step,
 )
-from crmrag_assets.indexes.embed import VectorCache, encode_new, key_of
+from crmrag_assets.indexes.encoder import VectorCache, encode_new, key_of
 from crmrag_assets.opened import cache_of, encoder_of, graph_of, page_rows
 from crmrag_assets.release.publish import link_file
 from crmrag_assets.sources.pages.candidates import Pair, candidates, decided
@@ -33,8 +33,7 @@ from crmrag_assets.sources.pages.extract import TOKENS
 from crmrag_assets.sources.pages.mapping import Readings, title_of
 from crmrag_query.artifacts.manifest import bucket_of, sha256_file
 from crmrag_query.config.loading import ExtractionPart, config_hash
-from crmrag_query.config.sources import SourceEntry
-from crmrag_query.config.sources.pages import PagesConfig
+from crmrag_query.config.sources import PagesConfig, SourceEntry
 from crmrag_query.documents.pages import (
     CANDIDATES,
     IMAGES,

@@ -17,19 +17,21 @@ import numpy.typing as npt
 import polars as pl
 
 from crmrag_assets.build.context import base_of
-from crmrag_assets.build.locks import asking_servers, dataset_lock, server_turns
 from crmrag_assets.build.step import (
     BuildContext,
     Inputs,
     Progress,
     Stats,
     Step,
+    asking_servers,
     bits_of,
     buckets_of,
     chunk_bits,
     chunk_keys,
     chunks_of,
+    dataset_lock,
     run_step,
+    server_turns,
 )
 from crmrag_assets.build.store import data_version
 from crmrag_assets.harvest.prefetch import Account, ChunkReport, as_dict, prefetch_chunk, write_prefetch

@@ -33,7 +33,6 @@ from crmrag_query.context.context import (
     tool,
 )
 from crmrag_query.documents.documents import Documents
-from crmrag_query.entities.details import SourceTriple
 from crmrag_query.errors import CrmRagError, ModelError, QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm import model as llm
@@ -43,6 +42,7 @@ from crmrag_query.plans.records import Plan
 from crmrag_query.retrieval.channels import lacking, modes_of
 from crmrag_query.retrieval.walker import Walker
 from crmrag_query.sets.records import AnswerSet, Cell
+from crmrag_query.shown import SourceTriple
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.sparql.written import Run, Vocabulary, WrittenQuery
 from crmrag_query.stores.tools import TOOLS, Query, StoreTools, Tool, ToolReply, run_tool

@@ -107,7 +107,7 @@ from crmrag_query.language import language as spoken_language
 from crmrag_query.linking import NameIndex, meant
 from crmrag_query.llm.model import CannedModel, Metered, Model
 from crmrag_query.notes import Note
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.records import Among, Anchor, Dated, Plan, Related, parts_of
 from crmrag_query.plans.sparql import to_sparql
 from crmrag_query.plans.world import World

@@ -25,14 +25,13 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.reading import Record, read_part
 from crmrag_query.context.context import Budget, ContextLine, KnownSet, pay
 from crmrag_query.context.context import Kind as LineKind
-from crmrag_query.entities.details import SourceTriple
 from crmrag_query.errors import ConfigError, QuestionError, TookTooLong
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import language as spoken_language
 from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.llm.model import Model
 from crmrag_query.notes import Note
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import SECONDS, Outcome, execute, members_of
 from crmrag_query.plans.records import (
     LARGEST,
@@ -57,15 +56,17 @@ from crmrag_query.questions.followup import ConversationState, Focus, FollowUp, 
 from crmrag_query.questions.form import Analysis, Form
 from crmrag_query.questions.lexicon import RefWords, chunks_of, compiled, ref_words
 from crmrag_query.reading.catalogue import earlier_of
-from crmrag_query.reading.earlier import Antecedent, antecedent_of, as_list, goes_on, plan_of, says_otherwise
+from crmrag_query.reading.earlier import antecedent_of, goes_on, plan_of, says_otherwise
 from crmrag_query.reading.items import WHOLE, analysed, question_of, with_compounds_apart
 from crmrag_query.reading.lexicon import Lexicon, relation_spans
 from crmrag_query.reading.read import Parsed, parse
+from crmrag_query.reading.records import Antecedent, as_list
 from crmrag_query.reading.with_model import ModelPlan, is_settled, plan_with_model
 from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.sets.build import Reader, Table, Told, answer_set, order_of, reasons_of, table_of
 from crmrag_query.sets.describe import Wording, plan_json, prose, title_of
 from crmrag_query.sets.records import AnswerSet, Page, Row, Sort
+from crmrag_query.shown import SourceTriple
 from crmrag_query.text import fold, plain, shorten, tokenize
 from crmrag_query.timing import working
 

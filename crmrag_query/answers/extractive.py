@@ -21,8 +21,8 @@ from crmrag_query.context.evidence import (
     untold,
 )
 from crmrag_query.dates import describe
-from crmrag_query.documents.documents import Documents, Line
-from crmrag_query.entities.details import SourceTriple, type_label, type_nodes
+from crmrag_query.documents.documents import RELATIONAL, Documents, Line
+from crmrag_query.entities.details import type_label, type_nodes
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.linking import Mention
@@ -33,6 +33,7 @@ from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.release_channels import OTHER, ReleaseChannels, coverage
 from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.retrieval.sparse import SparseIndex
+from crmrag_query.shown import SourceTriple
 from crmrag_query.text import fold, same_stem, tokenize
 
 SHOWN_TYPES = 3
@@ -182,7 +183,6 @@ def _ties(release: Release, node: int, found: TiedSet, cited: SourceList) -> Ite
             yield from cited.line_triples(line, ends)
 
 
-RELATIONAL = (Line.FR, Line.OUTGOING, Line.INCOMING)
 SHOWN = 10  # targets named on a line of an answer, as on a line of a document
 NAMED_SUBJECTS = 3  # of several lines that say the same
 POLAR = "yes/no"  # the rule by which such a question is read (questions.grammar)

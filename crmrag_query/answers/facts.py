@@ -25,20 +25,20 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import PortraitOrder, Relation, SentenceForms, Steps, sentences
 from crmrag_query.dates import Interval, civil, describe, parse_date, year_interval
 from crmrag_query.documents.documents import Documents
-from crmrag_query.entities.details import Details, SourceTriple, category_name, type_nodes
+from crmrag_query.entities.details import Details, category_name, type_nodes
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex
 from crmrag_query.graph.graph import Literal as StatedLiteral
 from crmrag_query.language import LANGUAGES, language
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import normalise_property
+from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.kinds import HARD, Schema
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
 from crmrag_query.plans.world import World, literal, pairs, role_steps
 from crmrag_query.reading.lexicon import Lexicon, Stems, event_verbs
 from crmrag_query.retrieval.release_channels import LITTLE
 from crmrag_query.sets.build import Reader, reasons_of
+from crmrag_query.shown import SourceTriple
 from crmrag_query.text import fold, plain, shorten, tokenize
 from crmrag_query.timing import check
 

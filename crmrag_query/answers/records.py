@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from crmrag_query.entities.details import Coordinates, Dates, Named, SourceTriple
 from crmrag_query.notes import Note
 from crmrag_query.sets.records import AnswerSet, Chip, Facets
-from crmrag_query.shown import Shown, TableRow
+from crmrag_query.shown import Coordinates, Dates, Named, Shown, SourceTriple, TableRow
 from crmrag_query.text import amount, printable, shorten
 
 

@@ -25,10 +25,12 @@ from crmrag_query.config.sources import file_of_graph
 from crmrag_query.context.context import ContextLine, Finding, Kind
 from crmrag_query.documents.documents import KIND_NAMES, Documents, Line
 from crmrag_query.documents.pages import Pages, is_read
-from crmrag_query.entities.details import Coordinates, Dates, Details, Named, SourceTriple, category_name
+from crmrag_query.entities.details import Details, category_name
 from crmrag_query.graph.arrays import FLAG_SUSPECT
 from crmrag_query.graph.graph import Graph, Literal, TriplesIndex
-from crmrag_query.relationships.engine import Catalogue, Hop, Path, Relationship, explain, legs_of, way_by
+from crmrag_query.plans.world import World
+from crmrag_query.relationships.engine import Hop, Path, Relationship, explain, legs_of, way_by
+from crmrag_query.shown import Coordinates, Dates, Named, SourceTriple
 from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.text import ELLIPSIS, plain, shorten
 
@@ -185,7 +187,9 @@ class SourceList:
         release, graph = self.release, self.release[Graph]
         chosen = list(line.targets if targets is None else targets)[:SHOWN_TARGETS]
         if line.kind == Line.FR:
-            relationship = release[Catalogue][release[Catalogue].number(line.key)].as_told(line.label)
+            relationship = (
+                release[World].catalogue[release[World].catalogue.number(line.key)].as_told(line.label)
+            )
             for target in chosen:
                 hops = explain(graph.adjacency, release.ontology, relationship, line.entity, target)
                 yield from (self._triple(hop.subject, hop.property, hop.object) for hop in hops)
@@ -452,7 +456,7 @@ class _Search:
 
     def _by_way(self, line: Line) -> tuple[Relationship, Path, list[Hop]] | None:
         """The relationship and path by which the triple came into a line, and the way; None when by none."""
-        catalogue = self.release[Catalogue]
+        catalogue = self.release[World].catalogue
         relationship = catalogue[catalogue.number(line.key)]
         ends = {self.subject, self.target}
         # A way to an end of the triple is likelier to run over it than others are; the line tells a time-span's dates.

@@ -40,7 +40,7 @@ from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex
 from crmrag_query.language import Language as SpokenLanguage
 from crmrag_query.language import language as spoken_language
 from crmrag_query.linking import Mention
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.profile import Profile
 from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import Kind

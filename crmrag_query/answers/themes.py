@@ -14,7 +14,6 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.subject import subject_of, theme_words
 from crmrag_query.answers.understand import Understood
 from crmrag_query.artifacts.release import Release
-from crmrag_query.communities import Communities, Summaries
 from crmrag_query.config.loading import Mode, sentences
 from crmrag_query.context.context import Context, ContextSource, Finding, community
 from crmrag_query.documents.documents import Documents
@@ -23,7 +22,8 @@ from crmrag_query.llm.model import Message, Model, Request
 from crmrag_query.llm.pool import ModelPool
 from crmrag_query.notes import Note
 from crmrag_query.reading.plan_json import read_json
-from crmrag_query.retrieval.channels.communities import CommunityIndex, named, nearest
+from crmrag_query.retrieval.channels.communities import named, nearest
+from crmrag_query.retrieval.communities import Communities, CommunityIndex, Summaries
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.release_channels import ReleaseChannels
 from crmrag_query.text import as_data, plain, shorten, tokenize

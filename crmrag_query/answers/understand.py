@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Mode
-from crmrag_query.context.assemble import RELATIONAL
 from crmrag_query.context.context import Context, ContextLine, ContextSource, Finding
 from crmrag_query.context.context import Kind as LineKind
 from crmrag_query.context.evidence import ANCHORED, Evidence, written
+from crmrag_query.documents.documents import RELATIONAL
 from crmrag_query.entities.details import type_nodes
 from crmrag_query.errors import ModelUnreachable, QuestionError
 from crmrag_query.graph.arrays import Ints
@@ -24,7 +24,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention, plain_words
 from crmrag_query.llm.model import Model
 from crmrag_query.notes import Note, NoteKind
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.within import Scope, according
 from crmrag_query.questions.followup import ConversationState, FollowUp, Kind, follow

@@ -29,18 +29,18 @@ BUILD_COMMANDS = (
 OWN_COMMANDS = {
     "ask": ("crmrag_query.cli.ask", "ask"),
     "chat": ("crmrag_query.cli.ask", "chat"),
-    "set": ("crmrag_query.cli.sets", "set_"),
+    "set": ("crmrag_query.cli.look", "set_"),
     "modes": ("crmrag_query.cli.look", "modes"),
     "graph": ("crmrag_query.cli.look", "graph"),
     "mcp": ("crmrag_query.cli.serve", "mcp"),
-    "teach": ("crmrag_query.cli.teach", "teach"),
+    "teach": ("crmrag_query.cli.evaluate", "teach"),
     "evaluate": ("crmrag_query.cli.evaluate", "evaluate"),
     "datasets": ("crmrag_query.cli.datasets", "datasets"),
     "serve": ("crmrag_query.cli.serve", "serve"),
     "themes": ("crmrag_query.cli.look", "themes"),
     "verify": ("crmrag_query.cli.releases", "verify"),
     "diff": ("crmrag_query.cli.releases", "diff"),
-    "ontology": ("crmrag_query.cli.ontology", "ontology"),
+    "ontology": ("crmrag_query.cli.datasets", "ontology"),
 }
 
 

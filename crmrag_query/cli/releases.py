@@ -106,8 +106,8 @@ def _verdict(report: Report) -> str:
 
 def _remedy(report: Report, folder: Path, data: Path) -> str:
     """What to do: of a release that answers now, first to go back."""
+    from crmrag_query.artifacts.files import STRAY
     from crmrag_query.artifacts.manifest import PREVIOUS, dataset_folder, pointer
-    from crmrag_query.artifacts.release import STRAY
 
     name = shlex.quote(report.dataset)
     if all(fault.endswith(STRAY) for fault in report.faults):

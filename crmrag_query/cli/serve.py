@@ -96,7 +96,8 @@ def mcp(
         from crmrag_query.mcp.server import make_server
     except ImportError as error:
         raise MissingExtraError("crmrag mcp", "mcp", str(error.name)) from error
-    from crmrag_query.client.base import AsyncClient, is_service
+    from crmrag_query.client import AsyncClient
+    from crmrag_query.client.base import is_service
 
     service = is_service(target)
     logging.basicConfig(

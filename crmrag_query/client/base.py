@@ -1,17 +1,15 @@
-"""The two clients, one that waits for its answers and one for asyncio and trio, and the seam between them and what answers:
-this process, or a service over HTTP."""
+"""What can be asked, for a client that waits for its answers and for one of asyncio and trio, and the seam between them and
+what answers: this process, or a service over HTTP."""
 
 from __future__ import annotations
 
 import os
 import re
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial, wraps
 from types import MethodType, TracebackType
 from typing import (
-    TYPE_CHECKING,
     Any,
     Concatenate,
     Generic,
@@ -26,18 +24,14 @@ from typing import (
 from crmrag_query.answers.records import Answer, Event, Lineage
 from crmrag_query.artifacts.objects import is_address
 from crmrag_query.client import records, wire
-from crmrag_query.client.exchange import Limits, Service, Timeout
 from crmrag_query.client.wire import Route
-from crmrag_query.entities.details import SourceTriple
 from crmrag_query.errors import CrmRagError, QuestionError
-from crmrag_query.llm.model import Model
 from crmrag_query.sets.records import TELLING, AnswerSet, Change, Choices, Columns, Facets, Marks, Sort, What
+from crmrag_query.shown import SourceTriple
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
 from crmrag_query.stores.tools import AROUND
 
-if TYPE_CHECKING:
-    from crmrag_query.client.local import Engine
 Q = TypeVar("Q")
 T = TypeVar("T")
 
@@ -60,51 +54,6 @@ class AsyncTransport(Protocol):
     def stream(self, request: wire.Ask) -> AsyncIterator[Event]: ...
 
     async def close(self) -> None: ...
-
-
-class LocalTransport:
-    """In this process."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def send(self, route: Route[Q, T], request: Q) -> T:
-        return cast(T, self._engine.handle(route, request))
-
-    def stream(self, request: wire.Ask) -> Iterator[Event]:
-        return self._engine.stream(request)
-
-    def close(self) -> None:
-        pass
-
-
-class AsyncLocalTransport:
-    """In this process, in threads, so that an event loop is not held up."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    async def send(self, route: Route[Q, T], request: Q) -> T:
-        return cast(T, await _in_thread(partial(self._engine.handle, route, request)))
-
-    async def stream(self, request: wire.Ask) -> AsyncIterator[Event]:
-        events = self._engine.stream(request)
-        try:
-            while (event := await _in_thread(partial(next, events, None))) is not None:
-                yield event
-        finally:
-            close = getattr(events, "close", None)
-            if close is not None:
-                close()
-
-    async def close(self) -> None:
-        pass
-
-
-async def _in_thread(work: Callable[[], Any]) -> Any:
-    import anyio.to_thread
-
-    return await anyio.to_thread.run_sync(work)
 
 
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -160,7 +109,7 @@ Sent = tuple[Route[Any, T], Any]
 
 
 class method(Generic[P, T]):
-    """A method of both clients, written once as what it sends: ``Client`` gives the result, ``AsyncClient`` a coroutine."""
+    """A method of both clients, written once as what it sends: ``SyncCalls`` gives the result, ``AsyncCalls`` a coroutine."""
 
     def __init__(self, sent: Callable[Concatenate[Any, P], Sent[T]]) -> None:
         self._sent = sent
@@ -168,9 +117,9 @@ class method(Generic[P, T]):
     @overload
     def __get__(self, client: None, kind: type) -> Callable[Concatenate[Any, P], Any]: ...
     @overload
-    def __get__(self, client: Client, kind: type) -> Callable[P, T]: ...
+    def __get__(self, client: SyncCalls, kind: type) -> Callable[P, T]: ...
     @overload
-    def __get__(self, client: AsyncClient, kind: type) -> Callable[P, Awaitable[T]]: ...
+    def __get__(self, client: AsyncCalls, kind: type) -> Callable[P, Awaitable[T]]: ...
     def __get__(self, client: Any, kind: type) -> Any:
         if client is None:
             return self._sent
@@ -178,46 +127,12 @@ class method(Generic[P, T]):
         return wraps(bound)(lambda *args, **named: client._send(partial(bound, *args, **named)))
 
 
-class BaseClient(ABC):
-    """Holds the target and makes requests; ``Client`` and ``AsyncClient`` send them."""
+class BaseClient:
+    """Makes requests; ``SyncCalls`` and ``AsyncCalls`` send them."""
 
     _dataset: str | None = None
     _target: str = ""
     _closed: bool = False
-    _service: Service | None = None
-    _engine: Engine | None = None
-
-    def __init__(
-        self,
-        target: Target,
-        *,
-        dataset: str | None = None,
-        model: str | Model | None = None,
-        api_base: str | None = None,
-        timeout: Timeout | None = None,
-        limits: Limits | None = None,
-        api_key: str | None = None,
-        trust: Sequence[str] = (),
-    ) -> None:
-        self._dataset = dataset
-        if is_service(os.fspath(target)):
-            if model is not None or api_base is not None or trust:
-                raise QuestionError(
-                    "A service answers with its own model, and opens its releases itself.",
-                    "Leave out model, api_base and trust.",
-                )
-            self._service = Service(os.fspath(target), api_key, timeout or Timeout(), limits or Limits())
-            self._target = self._service.address
-        else:
-            from crmrag_query.client.local import open_engine
-
-            self._target = os.fspath(target)
-            self._engine = open_engine(self._target, dataset, model, api_base, trust)
-        self._connect()
-
-    @abstractmethod
-    def _connect(self) -> None:
-        """Make what answers the requests."""
 
     @method
     def ask(
@@ -602,29 +517,10 @@ def plan_of(one: object) -> dict[str, Any]:
     )
 
 
-class Client(BaseClient):
-    """Asks the data sets of a folder, or of a service, with the same typed results; safe for threads.
-
-    ``target``: a data folder (with releases/ in it), the folder of a release, or the http(s) address of a service.
-    ``dataset``: the one to ask where none is named; needed only where there are several. ``model``, ``api_base``: for a
-    folder, the language model by its litellm name; None for extractive answers (a service has its own). ``trust``: for a
-    folder, hosts that its releases may have questions sent to, to encode them. ``timeout``, ``limits``, ``api_key``: for a
-    service.
-
-    A client of a folder serves a new release from the next call on, without being opened again. Errors are those of
-    ``crmrag_query.errors``, whichever the target.
-    """
+class SyncCalls(BaseClient):
+    """Calls that wait for their results."""
 
     _transport: Transport
-
-    def _connect(self) -> None:
-        if self._engine is not None:
-            self._transport = LocalTransport(self._engine)
-            return
-        from crmrag_query.client.http import HttpTransport
-
-        assert self._service is not None
-        self._transport = HttpTransport(self._service)
 
     def _send(self, sent: Callable[[], Sent[T]]) -> T:
         route, request = sent()
@@ -655,24 +551,14 @@ class Client(BaseClient):
         self.close()
 
 
-class AsyncClient(BaseClient):
-    """``Client`` without blocking: a folder is read in threads, a service by asynchronous requests. Its methods are those of
-    ``Client``, which says what they do."""
+class AsyncCalls(BaseClient):
+    """Calls that are awaited."""
 
     _transport: AsyncTransport
 
-    def _connect(self) -> None:
-        if self._engine is not None:
-            self._transport = AsyncLocalTransport(self._engine)
-            return
-        from crmrag_query.client.http import AsyncHttpTransport
-
-        assert self._service is not None
-        self._transport = AsyncHttpTransport(self._service)
-
     @classmethod
     def over(cls, transport: AsyncTransport, target: str) -> Self:
-        """A client whose requests ``transport`` answers; ``target``: what it is, in words."""
+        """Calls whose requests ``transport`` answers; ``target``: what it is, in words."""
         client = cls.__new__(cls)
         client._transport, client._target = transport, target
         return client

@@ -36,14 +36,15 @@ from crmrag_query.client.records import (
     Value,
 )
 from crmrag_query.documents.documents import Documents
-from crmrag_query.entities.details import Details, Named, SourceTriple, category_name
+from crmrag_query.entities.details import Details, category_name
 from crmrag_query.errors import QuestionError, ReleaseError, UnknownEntity
 from crmrag_query.graph.graph import Graph, Triple, TriplesIndex
 from crmrag_query.linking import NameIndex, plain_words, search
 from crmrag_query.plans.world import World, class_numbers
-from crmrag_query.relationships.engine import Catalogue, Plan, make_plan, walk
+from crmrag_query.relationships.engine import Plan, make_plan, walk
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.sets.describe import Wording
+from crmrag_query.shown import Named, SourceTriple
 from crmrag_query.text import ELLIPSIS
 
 SUGGESTED = 3
@@ -53,7 +54,7 @@ MADE = ("role", "iri")  # kinds of labels that the data does not state
 
 def plan_of(release: Release) -> Plan:
     """The paths of the release's Fundamental Relationships; made once, it serves every entity."""
-    return make_plan(release[Graph].adjacency, release.ontology, release[Catalogue])
+    return make_plan(release[Graph].adjacency, release.ontology, release[World].catalogue)
 
 
 def describe_entity(release: Release, dataset: str, iri: str, language: str, plan: Plan) -> Entity:
@@ -189,7 +190,7 @@ def _names(release: Release, node: int) -> tuple[dict[str, tuple[str, ...]], tup
 
 def _relationships(release: Release, node: int, language: str, plan: Plan) -> tuple[Related, ...]:
     """Where the Fundamental Relationships of the node's category lead, in the catalogue's order, the most central first."""
-    graph, catalogue = release[Graph], release[Catalogue]
+    graph, catalogue = release[Graph], release[World].catalogue
     matches = walk(graph.adjacency, release.ontology, catalogue, np.array([node], np.int32), plan=plan)
     rank, translations = release[Aggregation].pagerank, release.method.translations
     groups = []

@@ -10,12 +10,12 @@ import json
 import sys
 import threading
 import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -37,18 +37,11 @@ from crmrag_query.answers.records import (
 from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList, lineage
 from crmrag_query.answers.subject import example_questions
 from crmrag_query.answers.understand import FIRST as NO_TURNS
-from crmrag_query.artifacts.manifest import (
-    CURRENT,
-    MANIFEST,
-    RELEASES,
-    dataset_folder,
-    datasets_with_releases,
-    pointer,
-)
-from crmrag_query.artifacts.mirror import bring_all, follow, mirror_folder, mirror_of
+from crmrag_query.artifacts.mirror import mirror_folder
 from crmrag_query.artifacts.objects import is_address
-from crmrag_query.artifacts.release import Opener, Part, Release, open_release
+from crmrag_query.artifacts.release import Opener, Release
 from crmrag_query.client import wire
+from crmrag_query.client.base import Q, T
 from crmrag_query.client.entities import (
     describe_dataset,
     describe_entity,
@@ -58,6 +51,7 @@ from crmrag_query.client.entities import (
     plan_of,
     search_entities,
 )
+from crmrag_query.client.library import Library
 from crmrag_query.client.records import (
     Dataset,
     DatasetDetail,
@@ -76,23 +70,20 @@ from crmrag_query.client.records import (
     PlanFound,
     RankedDocument,
     Ranking,
-    ReleaseWarning,
     ThemeInfo,
     Themes,
     Unavailable,
 )
 from crmrag_query.client.wire import ListThemes, Route
 from crmrag_query.codec import to_plain
-from crmrag_query.communities import NONE, Communities, Summaries
 from crmrag_query.config.loading import Mode
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.documents.pages import Pages
-from crmrag_query.entities.details import Named, category_name
+from crmrag_query.entities.details import category_name
 from crmrag_query.errors import (
     CrmRagError,
     QuestionError,
     ReleaseError,
-    ReleaseNotFound,
     in_a_line,
 )
 from crmrag_query.graph.graph import Graph
@@ -106,6 +97,7 @@ from crmrag_query.questions.followup import ConversationState, turns_of
 from crmrag_query.questions.form import Reading
 from crmrag_query.relationships.engine import Plan
 from crmrag_query.retrieval.channels import find_mode, lacking, modes_of
+from crmrag_query.retrieval.communities import NONE, Communities, Summaries
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.release_channels import ABOVE, BELOW, Calibration
 from crmrag_query.retrieval.scores import Candidate
@@ -114,6 +106,7 @@ from crmrag_query.sets.describe import changed, describe_plan, plan_json, title_
 from crmrag_query.sets.exports import FORMATS, columns, export, with_columns
 from crmrag_query.sets.facets import choices, facets, marks
 from crmrag_query.sets.records import AnswerSet, Choices, Columns, Facets, Marks, Page
+from crmrag_query.shown import Named
 from crmrag_query.sparql.desk import SparqlDesk
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.stores.opened import open_store
@@ -246,233 +239,7 @@ def _theme(release: Release, community: int, language: str) -> ThemeInfo:
     )
 
 
-RETRY_SECONDS = 5.0
-"""How long a new release that could not be opened is left alone: it may still be being copied."""
-FIRST = "Which were made in 1900?"
-"""Asked of no one: what it needs is what most questions need."""
-
-
 CANDIDATES_AT_ONCE = 1000
-
-
-@dataclass
-class Shelf:
-    """The releases of one data set (a folder with ``current``), or one fixed release."""
-
-    name: str
-    folder: Path
-    opener: Opener
-    fixed: bool = False
-    _open: Release | None = None
-    _failed: tuple[str, float] = ("", 0.0)
-    _damaged: tuple[str, ReleaseError] | None = None
-    _warned: str = ""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def there(self) -> bool:
-        """Whether the data set is still to be had: it ends with its pointer, or with the folder of a fixed release."""
-        return (self.folder / (MANIFEST if self.fixed else CURRENT)).is_file()
-
-    def release(self) -> Release:
-        """The current release. While one thread opens a new one, the others are served from the old.
-
-        Raises ReleaseError, ReleaseNotFound when there is none that could be served.
-        """
-        held = self._open
-        if held is not None and (self.fixed or not self._changed(held)):
-            return self._sound(held)
-        if not self._lock.acquire(blocking=held is None):
-            assert held is not None
-            return held
-        try:
-            if self._open is None or (self._open is held and not self.fixed):
-                self._open = self._opened() if held is None else self._exchanged(held)
-            return self._open
-        finally:
-            self._lock.release()
-
-    def _sound(self, held: Release) -> Release:
-        """An open release, unless its folder is gone, or a file of it turned out to be damaged since."""
-        if not (held.folder / MANIFEST).is_file():
-            self._open = None
-            return self.release()
-        if held.intact is not None:
-            try:
-                held.intact.begin()
-            except ReleaseError as error:
-                self._damaged = (held.id, error)
-                self._open = None
-                raise
-        return held
-
-    def glance(self) -> Release:
-        """The current release for what its manifest tells: opened, but nothing of it made ready. Raises as ``release``, as
-        far as that is known by then."""
-        if self._open is not None:
-            return self.release()
-        release, damaged = open_release(self.folder, opener=self.opener), self._damaged
-        if damaged is not None and damaged[0] == release.id:
-            raise ReleaseError(damaged[1].what, damaged[1].remedy)
-        return release
-
-    def _changed(self, held: Release) -> bool:
-        try:
-            current = pointer(self.folder)
-        except ReleaseError as error:
-            self._tell("damaged", error)
-            return False
-        if current in (None, held.folder.name):
-            return False
-        failed, when = self._failed
-        return current != failed or time.monotonic() - when > RETRY_SECONDS
-
-    def _opened(self) -> Release:
-        release = open_release(self.folder, opener=self.opener)
-        try:
-            warm(release)
-        except ReleaseError as error:
-            self._damaged = (release.id, error)
-            raise
-        return release
-
-    def _exchanged(self, held: Release) -> Release:
-        """The new current release, or ``held`` when it cannot be opened."""
-        wanted = ""
-        try:
-            wanted = pointer(self.folder) or ""
-            return self._opened()
-        except ReleaseError as error:
-            self._failed = (wanted, time.monotonic())
-            self._tell(wanted, error)
-            return held
-
-    def _tell(self, what: str, error: ReleaseError) -> None:
-        """Warn, once for each release that fails."""
-        if self._warned != what:
-            self._warned = what
-            warnings.warn(
-                f"Data set '{self.name}': the new release cannot be opened, the one before is served on. {error}",
-                ReleaseWarning,
-                stacklevel=2,
-            )
-
-
-def warm(release: Release) -> None:
-    """Open the parts that every question needs, so that a damaged release shows before it is asked; ReleaseError."""
-    from crmrag_query.documents.documents import (
-        Documents,  # all of answering, which who lists releases does not need
-    )
-    from crmrag_query.graph.graph import TriplesIndex
-    from crmrag_query.linking import NameIndex
-    from crmrag_query.plans.world import World
-    from crmrag_query.reading.items import analysed
-    from crmrag_query.reading.read import parse
-    from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
-    from crmrag_query.retrieval.dense import DenseIndex
-    from crmrag_query.retrieval.encoder import QueryEncoder
-    from crmrag_query.retrieval.sparse import SparseIndex
-
-    needed: tuple[type[Part], ...] = (
-        TriplesIndex, Documents, NameIndex, DateIndex, QueryEncoder, Aggregation, World,
-    )  # fmt: skip
-    by_mode: dict[str, type[Part]] = {"faiss_index": DenseIndex, "bm25_index": SparseIndex}
-    for part in (*needed, *(part for name, part in by_mode.items() if release.manifest.has(name))):
-        release[part]
-    # The first question of a release is slow by half a second: the words of its languages and relations are made ready.
-    with release.reading():
-        parse(release, analysed(release, FIRST))
-
-
-@dataclass
-class Library:
-    """The data sets of a target: a data folder, the folder of a data set's releases, or a release's folder. A data folder
-    that mirrors an object store is filled at first, and follows it.
-
-    ``opener``: for whom they are opened, by default the one that the environment tells of.
-    """
-
-    target: Path
-    default: str | None = None
-    opener: Opener = field(default_factory=Opener.here)
-    _shelves: dict[str, Shelf] = field(default_factory=dict)
-    _only: bool = field(init=False)  # the target is no data folder: it offers one data set
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def __post_init__(self) -> None:
-        self.target = self.target.expanduser()
-        self._only = not (self.target / RELEASES).is_dir()
-        if (mirror := mirror_of(self.target)) is not None:
-            bring_all(mirror)
-            follow(mirror, self)
-        if (self.target / MANIFEST).is_file():
-            release = open_release(self.target, opener=self.opener)
-            name = release.manifest.dataset
-            self._shelves[name] = Shelf(name, self.target, self.opener, fixed=True)
-        elif (self.target / CURRENT).is_file():
-            name = self.target.resolve().name
-            self._shelves[name] = Shelf(name, self.target, self.opener)
-        elif not (self.target / RELEASES).is_dir():
-            raise ReleaseNotFound(
-                f"{self.target} holds no releases.",
-                f"Give the folder that has {RELEASES}/ in it, the folder of a release, or the address of a service.",
-            )
-
-    def names(self) -> tuple[str, ...]:
-        """The data sets at hand, sorted."""
-        if self._only:
-            return tuple(name for name, shelf in self._shelves.items() if shelf.there())
-        return datasets_with_releases(self.target)
-
-    def release(self, dataset: str | None = None) -> tuple[str, Release]:
-        """Name and current release of a data set: the one given, the default, or the only one there is.
-
-        Raises QuestionError when the choice is open; ReleaseNotFound, ReleaseError.
-        """
-        name = dataset or self.default or self._single()
-        return name, self._shelf(name).release()
-
-    def glance(self, dataset: str) -> Release:
-        """The current release of a data set for what its manifest tells, without the second that making it ready takes."""
-        return self._shelf(dataset).glance()
-
-    def glances(self) -> Iterator[tuple[str, Release | ReleaseError]]:
-        """All data sets by name, each as ``glance`` gives it, or why it cannot be opened."""
-        for name in self.names():
-            try:
-                yield name, self.glance(name)
-            except ReleaseError as error:
-                yield name, error
-
-    def nothing(self) -> ReleaseNotFound:
-        """Why there is no data set."""
-        if not (self.target if self._only else self.target / RELEASES).is_dir():
-            return ReleaseNotFound(
-                "The folder of the releases is not there.", "See that its disk is mounted and can be read."
-            )
-        return ReleaseNotFound("No data set is built yet.", "Build one: crmrag build DATASET.")
-
-    def _single(self) -> str:
-        names = self.names()
-        if len(names) == 1:
-            return names[0]
-        if not names:
-            raise self.nothing()
-        raise QuestionError(
-            f"There are {len(names)} data sets: {', '.join(names)}.", "Say which one: dataset=..."
-        )
-
-    def _shelf(self, name: str) -> Shelf:
-        with self._lock:
-            shelf = self._shelves.get(name)
-            if shelf is None and not self._only:
-                shelf = Shelf(name, dataset_folder(self.target, name), self.opener)
-            if shelf is None or not shelf.there():
-                if not self._only:
-                    self._shelves.pop(name, None)  # what was removed is held open no longer
-                if not (names := self.names()):
-                    raise self.nothing()
-                raise ReleaseNotFound(f"There is no data set {name!r}.", f"There are: {', '.join(names)}.")
-            return self._shelves.setdefault(name, shelf)
 
 
 OfAPlan = (
@@ -497,6 +264,15 @@ class Engine:
     _plans: dict[str, Plan] = field(default_factory=dict)
     _sparql: SparqlDesk | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def model(self) -> Model | None:
+        """The language model that answers, if any."""
+        return self.how.model
+
+    def without_model(self) -> Engine:
+        """An engine of the same releases that answers without a language model."""
+        return replace(self, how=replace(self.how, model=None))
 
     def handle(self, route: Route[Any, Any], request: Any) -> Any:
         """The result of any route; raises the errors that the service tells as problem documents."""
@@ -877,3 +653,48 @@ def open_engine(
 
         model = LiteLLM(model, api_base) if model else None
     return Engine(releases, engine.Ask(model))
+
+
+class LocalTransport:
+    """In this process."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def send(self, route: Route[Q, T], request: Q) -> T:
+        return cast(T, self._engine.handle(route, request))
+
+    def stream(self, request: wire.Ask) -> Iterator[Event]:
+        return self._engine.stream(request)
+
+    def close(self) -> None:
+        pass
+
+
+class AsyncLocalTransport:
+    """In this process, in threads, so that an event loop is not held up."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def send(self, route: Route[Q, T], request: Q) -> T:
+        return cast(T, await _in_thread(partial(self._engine.handle, route, request)))
+
+    async def stream(self, request: wire.Ask) -> AsyncIterator[Event]:
+        events = self._engine.stream(request)
+        try:
+            while (event := await _in_thread(partial(next, events, None))) is not None:
+                yield event
+        finally:
+            close = getattr(events, "close", None)
+            if close is not None:
+                close()
+
+    async def close(self) -> None:
+        pass
+
+
+async def _in_thread(work: Callable[[], Any]) -> Any:
+    import anyio.to_thread
+
+    return await anyio.to_thread.run_sync(work)

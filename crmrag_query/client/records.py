@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from crmrag_query.answers.records import SharedSource, Source, SourceLink, Tried
-from crmrag_query.entities.details import Coordinates, Dates, Named, SourceTriple
 from crmrag_query.sets.records import Chip
-from crmrag_query.shown import Shown, TableRow
+from crmrag_query.shown import Coordinates, Dates, Named, Shown, SourceTriple, TableRow
 from crmrag_query.text import amount, printable
 
 SHOWN_TARGETS = 5  # targets of a relationship in a printed line

@@ -24,7 +24,6 @@ from pydantic import (
 from crmrag_query.config.loading import Rebuild, Suspects
 from crmrag_query.config.reading import (
     ENVIRONMENT,
-    FORMER,
     Count,
     NotNegative,
     Pattern,
@@ -34,9 +33,14 @@ from crmrag_query.config.reading import (
     parse_part,
     read_yaml,
 )
-from crmrag_query.config.sources import SourceEntry, named_file, one_or_many, parse_sources
-from crmrag_query.config.sources.endpoint import EndpointConfig
-from crmrag_query.config.sources.rdf import RdfConfig
+from crmrag_query.config.sources import (
+    EndpointConfig,
+    RdfConfig,
+    SourceEntry,
+    named_file,
+    one_or_many,
+    parse_sources,
+)
 from crmrag_query.errors import ConfigError, Mistake
 
 
@@ -129,7 +133,6 @@ class DatasetConfig(Record):
     `keep_releases` stay, the current and the previous one among them; in the object store that `publish_to` names, too.
     """
 
-    former = frozenset(f"endpoint.{key}" for key in FORMER if key.startswith("requests."))
     name: str
     title: str = ""
     rdf: tuple[str, ...] | None = Field(default=None, min_length=1)

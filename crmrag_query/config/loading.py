@@ -23,14 +23,11 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
-    field_validator,
     model_validator,
 )
 
 from crmrag_query.config.reading import (
-    FORMER,
-    FORMER_FILES,
-    FORMER_QUESTIONS,
+    CategoriesPart,
     CategoryName,
     Codes,
     Count,
@@ -48,27 +45,6 @@ from crmrag_query.config.reading import (
     read_yaml,
 )
 from crmrag_query.errors import ConfigError
-
-
-class CategoriesPart(Record):
-    """`categories.yaml`: classes of the Fundamental Categories, and which one counts of several."""
-
-    priority: tuple[CategoryName, ...]
-    classes: dict[CategoryName, Codes]
-    also: dict[CategoryName, Codes] = Field(default_factory=dict)
-
-    @field_validator("classes")
-    @classmethod
-    def _once(cls, classes: dict[CategoryName, Codes]) -> dict[CategoryName, Codes]:
-        seen: dict[str, str] = {}
-        for category, codes in classes.items():
-            for code in codes:
-                if code in seen:
-                    raise ValueError(
-                        f"{code} stands under {seen[code]} and {category}; further categories go under 'also'"
-                    )
-                seen[code] = category
-        return classes
 
 
 class EventsPart(Record):
@@ -193,7 +169,6 @@ class Cue(Record):
 class QuestionLexicon(Record):
     """`questions.yaml`: the sentences of answers by language, cues, and how lines are chosen."""
 
-    former = FORMER_QUESTIONS
     languages: dict[str, LanguageLexicon]
     cues: dict[str, Cue]
     extractive: ExtractiveConfig
@@ -1229,7 +1204,6 @@ def _shipped(section: str, kind: type[Section]) -> Section:
 class Constants(Record):
     """`method.yaml`."""
 
-    former = FORMER
     relationships: str
     discovery: Discovery
     chunks: Chunks
@@ -1286,14 +1260,6 @@ def load_method(folder: Path | str | None = None) -> Method:
 
     Raises ConfigError with every mistake of the first file that has any.
     """
-    for name, instead in FORMER_FILES.items():
-        if (config_folder(folder) / name).is_file():
-            raise ConfigError.single(
-                config_folder(folder) / name,
-                "(whole file)",
-                "is read no more",
-                remedy=f"{instead} Remove it.",
-            )
     constants = _over_shipped(Constants, "method.yaml", folder)
     sets = load_relationships(folder)
     if constants.relationships not in sets:

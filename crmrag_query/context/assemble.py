@@ -46,12 +46,13 @@ from crmrag_query.context.context import (
 )
 from crmrag_query.context.evidence import Evidence, sentences
 from crmrag_query.dates import describe
-from crmrag_query.documents.documents import Documents, Line
+from crmrag_query.documents.documents import RELATIONAL, Documents, Line
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph, TriplesIndex
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
+from crmrag_query.plans.world import World
 from crmrag_query.questions.form import Analysis, Form
-from crmrag_query.relationships.engine import Catalogue, Move, Step, moves_of
+from crmrag_query.relationships.engine import Move, Step, moves_of
 from crmrag_query.retrieval.aggregation import Aggregation, RelationshipCount
 from crmrag_query.retrieval.release_channels import Query
 from crmrag_query.retrieval.scores import Candidate
@@ -64,7 +65,6 @@ Fact = int | tuple[int | str, ...]
 Row = tuple[int, int, int, int]
 """A triple: number, subject, property, object."""
 Array = npt.NDArray[Any]
-RELATIONAL = (Line.FR, Line.OUTGOING, Line.INCOMING)
 
 
 TRIPLES_LOOKED_AT = 2000
@@ -107,7 +107,7 @@ class Facts:
         """The moves by which a relationship is stated in one step: others of the path are walked zero times."""
         if key not in self._moves:
             release = self.release
-            paths = release[Catalogue][release[Catalogue].number(key)].paths
+            paths = release[World].catalogue[release[World].catalogue.number(key)].paths
             steps: list[Step] = []
             for path in paths:
                 needed = [step for step in path.steps if not step.recursive]
@@ -781,7 +781,7 @@ def _lists(release: Release, analysis: Analysis) -> Iterator[tuple[str, list[str
         if _bit(count.category) & (analysis.targets or wanted):
             names = (_name(ranked.label) for ranked in counts.top(count.category, CENTRAL))
             yield f"Most connected of {count.category}", list(dict.fromkeys(names))
-    ends = {one.id: one.domain | one.range for one in release[Catalogue]}
+    ends = {one.id: one.domain | one.range for one in release[World].catalogue}
 
     def order(count: RelationshipCount) -> tuple[bool, bool, int]:
         own = ends.get(count.key, 0)

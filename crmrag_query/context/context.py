@@ -10,9 +10,9 @@ from enum import Enum
 from typing import Final, Literal, get_args
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.communities import Communities, Summaries
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.graph.graph import Graph, TriplesIndex
+from crmrag_query.retrieval.communities import Communities, Summaries
 from crmrag_query.text import as_data, plain, tokens
 
 

@@ -17,9 +17,9 @@ from crmrag_query.config.loading import ExtractiveConfig
 from crmrag_query.documents.documents import SEPARATOR, Documents, Line
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import Mention
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
+from crmrag_query.plans.world import World
 from crmrag_query.questions.form import Reading
-from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.scores import Candidate, reciprocal_rank_fusion
 from crmrag_query.text import SHORTEST_STEM, same_stem, sentence_starts, tokenize, with_singulars
 
@@ -237,7 +237,7 @@ def published_label(release: Release, line: Line) -> str:
     """The label by which a line's relationship is published, whatever words tell it; of another line its own."""
     if line.kind != Line.FR:
         return line.label
-    catalogue = release[Catalogue]
+    catalogue = release[World].catalogue
     return catalogue[catalogue.number(line.key)].label
 
 

@@ -27,6 +27,7 @@ from crmrag_query.graph.graph import Graph
 
 BATCH: Final = 8192
 HEADER, TYPE, LITERAL, FR, OUTGOING, INCOMING, SATELLITE, NOTE, PASSAGE = range(9)  # kinds of lines
+RELATIONAL: Final = (FR, OUTGOING, INCOMING)  # those that lead to other nodes
 KIND_NAMES: Final = (
     "header", "type", "literal", "relationship", "outgoing", "incoming", "satellite", "note", "passage",
 )  # fmt: skip

@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from crmrag_query.artifacts.files import ReleaseFiles
 from crmrag_query.artifacts.manifest import canonical_json, open_arrays, open_meta, save_arrays
-from crmrag_query.artifacts.release import Release
 from crmrag_query.graph.arrays import Ints, Longs
 
 SCHEMA_VERSION: Final = 1
@@ -35,7 +35,7 @@ class EntityGraph:
     weight: Weights
 
     @classmethod
-    def from_release(cls, release: Release) -> EntityGraph:
+    def from_release(cls, release: ReleaseFiles) -> EntityGraph:
         release.require(FOLDER)
         return cls.open(release.folder / FOLDER)
 

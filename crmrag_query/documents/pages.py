@@ -17,8 +17,8 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
+from crmrag_query.artifacts.files import ReleaseFiles
 from crmrag_query.artifacts.manifest import open_ipc
-from crmrag_query.artifacts.release import Release
 
 IMAGES: Final = "page_images"
 READINGS: Final = "page_extractions"
@@ -161,7 +161,7 @@ class Pages:
     """Rows of the table of documents, by the first 32 digits of their SHA-256."""
 
     @classmethod
-    def from_release(cls, release: Release) -> Pages:
+    def from_release(cls, release: ReleaseFiles) -> Pages:
         if not release.manifest.has(IMAGES):
             return cls()
         folders = parts(release.folder / FOLDER, "pages")

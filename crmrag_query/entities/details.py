@@ -19,35 +19,10 @@ from crmrag_query.config.loading import AnswersConfig
 from crmrag_query.dates import Interval, civil, describe
 from crmrag_query.graph.arrays import Ints, Longs, Rows, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.world import Mask, World
 from crmrag_query.relationships.engine import Move, moves_of, read_step
-
-
-@dataclass(frozen=True, slots=True)
-class SourceTriple:
-    """A triple that supports an answer, as IRIs (or a literal's text) and as words; ``graphs``: who says so."""
-
-    s: str
-    p: str
-    o: str
-    s_label: str
-    p_label: str
-    o_label: str
-    graphs: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        graphs = f"  [{', '.join(self.graphs)}]" if self.graphs else ""
-        return f"{self.s_label} — {self.p_label} — {self.o_label}{graphs}"
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """An entity by IRI and label."""
-
-    iri: str
-    label: str
-
+from crmrag_query.shown import Coordinates, Dates, Doubt, Named
 
 UNCATEGORISED = "Entity"
 
@@ -72,32 +47,6 @@ def type_label(graph: Graph, node: int, language: str) -> str:
     for number in graph.types(node):
         return graph.class_label(int(number))
     return category_name(graph, node)
-
-
-Doubt = Literal["", "several", "order", "west"]
-"""What coordinates leave open: the data states ``several`` points that differ, of which the first is given; two numbers in an
-``order`` that is not said, taken for latitude and longitude; "O", taken for ``west``, which is east in German."""
-
-
-@dataclass(frozen=True, slots=True)
-class Coordinates:
-    """Degrees of WGS 84, north and east positive; ``of``: the place that they are of, where that is not the source itself;
-    ``doubt``: what of them the data leaves open."""
-
-    lat: float
-    lon: float
-    of: Named | None = None
-    doubt: Doubt = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Dates:
-    """When something was or came to be: in words of the question's language, and its first and last year as ISO 8601 writes
-    years ("1105", "-0499" for 500 BC), None where an end is open."""
-
-    text: str
-    begin: str | None = None
-    end: str | None = None
 
 
 Axis = Literal["", "latitude", "longitude"]

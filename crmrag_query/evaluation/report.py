@@ -16,8 +16,20 @@ from typing import NamedTuple
 
 from crmrag_query.artifacts.manifest import EVALUATION, PIPELINE, write_text
 from crmrag_query.config.loading import EvaluationConfig
-from crmrag_query.evaluation.interval import CONFIDENCE, RESAMPLES, SEED, Interval, interval
-from crmrag_query.evaluation.scores import BASELINES, MEASURES, Evaluation, Outcome, qrels_text, run_text, tag
+from crmrag_query.evaluation.scores import (
+    BASELINES,
+    CONFIDENCE,
+    MEASURES,
+    RESAMPLES,
+    SEED,
+    Evaluation,
+    Interval,
+    Outcome,
+    interval,
+    qrels_text,
+    run_text,
+    tag,
+)
 from crmrag_query.text import shorten
 
 

@@ -1,4 +1,6 @@
-"""Scores of contexts and answers against what is known of the answer, and the record of a whole evaluation."""
+"""Scores of contexts and answers against what is known of the answer, their confidence intervals by the bootstrap
+(Efron 1979), and the record of a whole evaluation.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,10 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import unescape
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple, get_args
 from urllib.parse import quote
+
+import numpy as np
 
 from crmrag_query.answers.records import Answer, Source
 from crmrag_query.answers.support import CITATION, split_sentences
@@ -23,6 +27,39 @@ from crmrag_query.llm.model import Request
 from crmrag_query.llm.pool import ModelPool
 from crmrag_query.reading.plan_json import read_json
 from crmrag_query.text import plain, shorten
+
+BLOCK = 1 << 20  # numbers drawn at a time
+RESAMPLES, CONFIDENCE, SEED = 10_000, 0.95, 20120109
+
+
+class Interval(NamedTuple):
+    """A mean and the ends of its percentile interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def interval(
+    values: Sequence[float], resamples: int = RESAMPLES, confidence: float = CONFIDENCE, seed: int = SEED
+) -> Interval:
+    """The mean of ``values`` and its percentile interval over ``resamples`` means of as many values drawn with return.
+
+    All three are NaN for no values. The same seed gives the same interval.
+    """
+    given = np.asarray(values, np.float64)
+    if len(given) == 0:
+        return Interval(np.nan, np.nan, np.nan)
+    random = np.random.default_rng(seed)
+    rows = max(1, BLOCK // len(given))
+    means = [
+        given[random.integers(0, len(given), (min(rows, resamples - done), len(given)))].mean(axis=1)
+        for done in range(0, resamples, rows)
+    ]
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
+    return Interval(float(given.mean()), float(low), float(high))
+
 
 BASELINES = {"plain BM25": ("sparse",), "plain dense": ("dense",), "plain RRF": ("dense", "sparse")}
 """Plain ways to retrieve, which every mode is compared with: the name of each and its channels."""

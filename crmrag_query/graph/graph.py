@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from crmrag_query.artifacts.files import ReleaseFiles
 from crmrag_query.artifacts.manifest import other_version, rebuild
-from crmrag_query.artifacts.release import Release
 from crmrag_query.dates import Interval
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import (
@@ -101,7 +101,7 @@ class Graph:
     meta: dict[str, Any]
 
     @classmethod
-    def from_release(cls, release: Release) -> Graph:
+    def from_release(cls, release: ReleaseFiles) -> Graph:
         return cls.open(release.folder / "graph")
 
     @classmethod
@@ -428,7 +428,7 @@ class TriplesIndex:
     in_tri: Ints
 
     @classmethod
-    def from_release(cls, release: Release) -> TriplesIndex:
+    def from_release(cls, release: ReleaseFiles) -> TriplesIndex:
         return cls.open(release.folder / "triples_index", release[Graph])
 
     @classmethod

@@ -21,7 +21,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from crmrag_query.client.base import AsyncClient
+from crmrag_query.client.base import AsyncCalls
 from crmrag_query.codec import to_json
 from crmrag_query.config.service import McpConfig, load_service
 from crmrag_query.errors import CrmRagError, QuestionError, ReleaseNotFound, UnknownEntity
@@ -213,7 +213,7 @@ def result(view: BaseModel, lines: Iterable[str]) -> CallToolResult:
 class Tools:
     """The tools over one client, their results bounded as configured."""
 
-    client: AsyncClient
+    client: AsyncCalls
     config: McpConfig
 
     async def list_datasets(self) -> Annotated[CallToolResult, DatasetsView]:
@@ -450,7 +450,7 @@ BODY_BYTES = 1 << 20  # of a request: the longest plan is far smaller
 R = TypeVar("R")
 
 
-def make_server(client: AsyncClient, close: bool = True, config: McpConfig | None = None) -> MCPServer[None]:
+def make_server(client: AsyncCalls, close: bool = True, config: McpConfig | None = None) -> MCPServer[None]:
     """The server, to be run over stdio; ``close``: it closes the client at its end; ``config``: `mcp` of `service.yaml`,
     where none is given."""
     config = config or load_service().mcp
@@ -480,7 +480,7 @@ def make_server(client: AsyncClient, close: bool = True, config: McpConfig | Non
 
 
 def http_app(
-    client: AsyncClient,
+    client: AsyncCalls,
     path: str = "/mcp",
     hosts: Sequence[str] = (),
     body_bytes: int = BODY_BYTES,
@@ -540,7 +540,7 @@ def error_text(error: CrmRagError) -> str:
     return views.line(str(error), ERROR)
 
 
-def _add_resources(server: MCPServer[None], client: AsyncClient, config: McpConfig) -> None:
+def _add_resources(server: MCPServer[None], client: AsyncCalls, config: McpConfig) -> None:
     """Data sets and entities to read as JSON."""
 
     @server.resource(

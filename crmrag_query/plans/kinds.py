@@ -35,8 +35,7 @@ from crmrag_query.graph.arrays import (
     spread,
 )
 from crmrag_query.graph.graph import Graph, TriplesIndex
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import normalise_property
+from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.records import Way
 from crmrag_query.plans.world import Mask, World, leading_to
 from crmrag_query.relationships.engine import hop_set
@@ -85,9 +84,7 @@ class Kinds:
 
     @classmethod
     def from_release(cls, release: Release) -> Kinds:
-        if has_lexicon(release):
-            return cls.open(release.folder / FOLDER, release[Graph])
-        return made(release[World], ())
+        return cls.open(release.folder / FOLDER, release[Graph])
 
     @classmethod
     def open(cls, folder: Path, graph: Graph) -> Kinds:
@@ -149,11 +146,6 @@ class Kinds:
         starts = self.start_kind[self.start_ptr[at] : self.start_ptr[at + 1]]
         ends = self.end_kind[self.end_ptr[at] : self.end_ptr[at + 1]]
         return frozenset(starts.tolist()), frozenset(ends.tolist())
-
-
-def has_lexicon(release: Release) -> bool:
-    """Whether the release was built with the artifact; older ones were not."""
-    return release.manifest.entry(f"{FOLDER}/{META}") is not None
 
 
 def made(world: World, relations: Iterable[str] | None = None) -> Kinds:

@@ -16,7 +16,7 @@ import numpy as np
 from crmrag_query.documents.pages import READ
 from crmrag_query.graph.arrays import FLAG_SKOLEM, Ints, distinct
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import (
     SECONDS,
     Outcome,

@@ -40,8 +40,7 @@ from crmrag_query.graph.arrays import (
     spread,
 )
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, extents
-from crmrag_query.ontology.categories import Category, CategoryMap
-from crmrag_query.ontology.load import Ontology, did_you_mean, normalise_class
+from crmrag_query.ontology.load import Category, CategoryMap, Ontology, did_you_mean, normalise_class
 from crmrag_query.plans.records import Anchor, Target, Way
 from crmrag_query.relationships import engine as fr
 from crmrag_query.relationships.engine import (
@@ -162,7 +161,12 @@ class World:
         categories = CategoryMap(release.method.categories, release.ontology)
         method = release.method
         return cls(
-            release[Graph], release.ontology, release[Catalogue], categories, method.relations, method.plans
+            release[Graph],
+            release.ontology,
+            Catalogue.load(method),
+            categories,
+            method.relations,
+            method.plans,
         )
 
     @property

@@ -21,7 +21,7 @@ from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, Validati
 from crmrag_query.config.loading import Conversation, QuestionLexicon
 from crmrag_query.errors import QuestionError
 from crmrag_query.linking import Mention
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.questions.form import NAMING, Form, Reading, read
 from crmrag_query.questions.lexicon import GROUPS, Asked, Compiled, Language, Number, compiled
 from crmrag_query.questions.period import find_period

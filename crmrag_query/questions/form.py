@@ -16,7 +16,7 @@ from typing import NamedTuple
 from crmrag_query.config.loading import QuestionLexicon
 from crmrag_query.dates import Interval, parse_date
 from crmrag_query.linking import Mention
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.questions.lexicon import (
     ANYWHERE,
     OPENING,
@@ -82,20 +82,16 @@ class Reading:
     heads: tuple[int, ...] = ()
 
 
-def read_question(
-    question: str, lexicon: QuestionLexicon, languages: Sequence[str] = (), names: Collection[int] = ()
-) -> Reading:
-    """Form and language of ``question``; ``languages`` are preferred in ties, English is the last resort.
-
-    ``names``: positions of tokens that belong to names, from which no form is read.
-    """
-    return read(question, compiled(lexicon), languages, names)[0]
+def read_question(question: str, lexicon: QuestionLexicon, languages: Sequence[str] = ()) -> Reading:
+    """Form and language of ``question``; ``languages`` are preferred in ties, English is the last resort."""
+    return read(question, compiled(lexicon), languages)[0]
 
 
 def read(
     question: str, lexicon: Compiled, languages: Sequence[str] = (), names: Collection[int] = ()
 ) -> tuple[Reading, Asked]:
-    """The reading, and the words that it was read from."""
+    """The reading, and the words that it was read from; ``names``: positions of tokens that belong to names, from which no
+    form is read."""
     chunks = chunks_of(question)
     plain = asked(question, True, names, chunks)
     language = _language(plain, lexicon, languages)

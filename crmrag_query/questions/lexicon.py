@@ -19,7 +19,7 @@ from crmrag_query.config.loading import QuestionLexicon
 from crmrag_query.config.reading import default_folder, read_yaml
 from crmrag_query.language import READ, language, variants
 from crmrag_query.language import Language as Base
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.text import fold, tokenize
 
 QUOTES = frozenset('"“”„«»‟＂')

@@ -16,7 +16,7 @@ from crmrag_query.config.reading import CategoryName
 from crmrag_query.errors import CrmRagError
 from crmrag_query.llm.model import Message, Model, Schema, repair, reply_of
 from crmrag_query.notes import Note
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.questions.followup import QUESTIONS, ConversationState
 from crmrag_query.questions.form import Analysis, Form
 

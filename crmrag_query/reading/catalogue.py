@@ -15,11 +15,10 @@ from typing import Any
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.entities.details import type_nodes
-from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.linking import NameIndex, latin, link, plain_words, stop_words
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.profile import Profile, PropertyProfile
 from crmrag_query.plans.records import Plan, Target
 from crmrag_query.plans.world import World
@@ -31,7 +30,6 @@ from crmrag_query.reading.items import Exonyms, Item, analysed, cut, items_of, p
 from crmrag_query.reading.lexicon import Lexicon, Stems, local_words, said_of, vocabulary
 from crmrag_query.reading.plan_json import for_model
 from crmrag_query.reading.ties import Ties
-from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.text import fold, plain, same_stem, shorten, tokenize, tokens, unmarked
 
 SHARES = {
@@ -349,21 +347,12 @@ class Row:
 def _rows(release: Release, question: str, code: str) -> dict[str, list[Row]]:
     """All rows by section, the most relevant first; how each is written, the prompt says."""
     graph = release[Graph]
-    every: dict[str, Iterable[Row]] = {"relations": _relations(release, code)}
-    try:
-        every |= _counted(release, release[Profile])
-    except ReleaseError:  # a release that was built before there was a profile
-        numbers = range(len(graph.class_codes))
-        codes = {graph.class_name(one): graph.class_label(one) for one in numbers}
-        ends = (
-            (one, _categories(int(one.domain)), _categories(int(one.range))) for one in release[Catalogue]
-        )
-        every["relationships"] = (
-            Row(f"{one.id}: {one.label} | {a} > {b}", (one.label,)) for one, a, b in ends
-        )
-        every["classes"] = (Row(f"{code}: {_shown(label)}", (label,)) for code, label in codes.items())
     graphs = sorted({iri for names in graph.graph_sets for iri in names if iri})
-    every |= {"types": every.get("types", ()), "graphs": [Row(iri, (local_words(iri),)) for iri in graphs]}
+    every: dict[str, Iterable[Row]] = {
+        "relations": _relations(release, code),
+        **_counted(release, release[Profile]),
+        "graphs": [Row(iri, (local_words(iri),)) for iri in graphs],
+    }
     stop = stop_words(release.method.questions)
     words = [word for word in tokenize(question) if word not in stop]
     return {key: by_relevance(list(rows), words) for key, rows in every.items()}
@@ -371,7 +360,7 @@ def _rows(release: Release, question: str, code: str) -> dict[str, list[Row]]:
 
 def _counted(release: Release, profile: Profile) -> dict[str, Iterable[Row]]:
     """What occurs, with how often."""
-    known = ((one, profile.relationships.get(one.id)) for one in release[Catalogue])
+    known = ((one, profile.relationships.get(one.id)) for one in release[World].catalogue)
     return {
         "relationships": (
             Row(

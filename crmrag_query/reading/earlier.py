@@ -4,53 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import language
 from crmrag_query.linking import LinkedEntity, Mention
-from crmrag_query.ontology.categories import Category, mostly
+from crmrag_query.ontology.load import Category, mostly
 from crmrag_query.plans.execute import members_of
 from crmrag_query.plans.records import (
     Among,
-    Compute,
-    Constraint,
-    Dated,
     Either,
     Member,
     Plan,
     Related,
-    Texted,
-    Valued,
     read_plan,
 )
 from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import ConversationState, Focus, Turn
+from crmrag_query.reading.records import Antecedent
 from crmrag_query.text import tokenize
-
-
-@dataclass(frozen=True)
-class Antecedent:
-    """What went before.
-
-    ``plan``: of the last set that was spoken of; ``before``: of the one before it; ``focus``: entities that "it" and "she"
-    stand for, best first; ``categories``: mask of what the set's members are; ``sure``: the set was an exact one; ``place``:
-    what "there" stands for.
-    """
-
-    plan: Plan | None
-    before: Plan | None = None
-    focus: tuple[LinkedEntity, ...] = ()
-    categories: int = 0
-    sure: bool = True
-    place: Mention | None = None
-
-    @property
-    def mention(self) -> Mention | None:
-        """What is in focus, as if it had been named."""
-        return Mention(0, 0, self.focus[0].name, self.focus[:1]) if self.focus else None
 
 
 def plan_of(turn: Turn) -> Plan | None:
@@ -104,45 +77,6 @@ def _categories(release: Release, plan: Plan | None) -> int:
     except QuestionError:
         return 0
     return mostly(release[Graph].adjacency.categories[members])
-
-
-def as_list(plan: Plan) -> Plan:
-    """The members of a plan, whatever was made of them; a ranking stays one, since it tells who they are."""
-    return plan if plan.compute.kind in ("rank", "list") else plan.model_copy(update={"compute": Compute()})
-
-
-def rest_of(earlier: Antecedent) -> Plan | None:
-    """What the set before holds beside the last one: "and the others?"."""
-    if earlier.plan is None or earlier.before is None:
-        return None
-    return Plan(
-        where=(Member(plan=as_list(earlier.before)), Member(plan=as_list(earlier.plan), negated=True))
-    )
-
-
-def changed(plan: Plan, constraints: Sequence[Constraint]) -> Plan:
-    """The plan with constraints in place of those of the same kind ("and in 1890?"), else added to it."""
-    where = list(plan.where)
-    for new in constraints:
-        place = next((at for at, old in enumerate(where) if _same_slot(old, new)), None)
-        if place is None:
-            where.append(new)
-        else:
-            where[place] = new
-    return Plan(target=plan.target, where=tuple(where))
-
-
-def _same_slot(old: Constraint, new: Constraint) -> bool:
-    """Whether both say something of the same kind: a date, a title, the same relation."""
-    if new.negated or old.negated or isinstance(old, Among | Member):
-        return False
-    if isinstance(old, Dated) and isinstance(new, Dated):
-        return True
-    if isinstance(old, Texted) and isinstance(new, Texted):
-        return old.way == new.way
-    if isinstance(old, Valued) and isinstance(new, Valued):
-        return old.way == new.way
-    return isinstance(old, Related) and isinstance(new, Related) and old.way == new.way
 
 
 def goes_on(question: str, code: str) -> bool:

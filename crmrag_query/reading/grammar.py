@@ -21,7 +21,7 @@ from crmrag_query.dates import Interval, civil
 from crmrag_query.graph.arrays import distinct, shared
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import PREPOSITION_ROLES, Language
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import comparable, converted, factor_of, known_unit, units_of
 from crmrag_query.plans.records import (
     Among,
@@ -43,7 +43,6 @@ from crmrag_query.plans.records import (
 )
 from crmrag_query.plans.world import World, class_numbers, leading_to, pairs
 from crmrag_query.questions.lexicon import Chunk
-from crmrag_query.reading.earlier import as_list, changed
 from crmrag_query.reading.items import (
     IDLE,
     JOINS,
@@ -71,7 +70,8 @@ from crmrag_query.reading.lexicon import (
     entities_of,
     vocabulary,
 )
-from crmrag_query.reading.ties import Meaning, Tie, Ties
+from crmrag_query.reading.records import Meaning, as_list, changed
+from crmrag_query.reading.ties import Tie, Ties
 from crmrag_query.text import fold, unmarked
 from crmrag_query.timing import check
 

@@ -36,14 +36,13 @@ from crmrag_query.linking import (
     search,
     stop_words,
 )
-from crmrag_query.ontology.categories import Category, mostly
+from crmrag_query.ontology.load import Category, mostly
 from crmrag_query.plans.execute import known_unit, members_of
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import name_breaks
 from crmrag_query.questions.form import Analysis, analyse, read_question
 from crmrag_query.questions.lexicon import Asked, Chunk
-from crmrag_query.reading.earlier import Antecedent, as_list, rest_of
 from crmrag_query.reading.lexicon import (
     NARROWER,
     Kind,
@@ -54,7 +53,7 @@ from crmrag_query.reading.lexicon import (
     vocabulary,
     words_table,
 )
-from crmrag_query.reading.ties import Meaning
+from crmrag_query.reading.records import Antecedent, Meaning, as_list, rest_of
 from crmrag_query.text import fold, tokenize
 
 LONGEST = 5  # words of a name

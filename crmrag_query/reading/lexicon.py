@@ -26,8 +26,7 @@ from crmrag_query.config.reading import default_folder
 from crmrag_query.graph.arrays import Bytes, Ints, Longs, spread
 from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.linking import latin, rough
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import normalise_property
+from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.kinds import Schema
 from crmrag_query.plans.records import Anchor, Related, Target, Way
 from crmrag_query.plans.world import (

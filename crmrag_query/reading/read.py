@@ -19,7 +19,7 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import united
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language, language
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import Outcome, results
 from crmrag_query.plans.records import (
     Among,
@@ -38,7 +38,6 @@ from crmrag_query.plans.records import (
 from crmrag_query.plans.world import World
 from crmrag_query.questions.form import Analysis
 from crmrag_query.questions.lexicon import asked
-from crmrag_query.reading.earlier import Antecedent, as_list
 from crmrag_query.reading.grammar import (
     BARE,
     DETERMINING,
@@ -51,7 +50,8 @@ from crmrag_query.reading.grammar import (
 )
 from crmrag_query.reading.items import LASTING, Item, analysed, cut, items_of, joined
 from crmrag_query.reading.lexicon import Lexicon, PhraseSpan, relation_spans, verbs, vocabulary
-from crmrag_query.reading.ties import Meaning, Ties
+from crmrag_query.reading.records import Antecedent, Meaning, as_list
+from crmrag_query.reading.ties import Ties
 from crmrag_query.timing import check
 
 ASKING = {"questions.who": "Actor", "questions.where": "Place", "questions.when": "Time"}

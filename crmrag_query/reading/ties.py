@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -12,10 +12,10 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints, distinct, shared
 from crmrag_query.language import LANGUAGES, language
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import dated, related
 from crmrag_query.plans.kinds import SAMPLE, Walk, sample_of
-from crmrag_query.plans.records import Dated, Edge, Plan, Related, Target, Way
+from crmrag_query.plans.records import Dated, Edge, Related, Way
 from crmrag_query.plans.world import Held, Mask, leading_to, nodes_leading_to
 from crmrag_query.reading.lexicon import (
     Kin,
@@ -27,6 +27,7 @@ from crmrag_query.reading.lexicon import (
     event_verbs,
     vocabulary,
 )
+from crmrag_query.reading.records import Meaning
 from crmrag_query.text import tokenize
 from crmrag_query.timing import check
 
@@ -35,35 +36,6 @@ MOST_TYPED = 12  # walks through events of a type, between two things
 KEPT = 4000  # lists of ways, and kinds of meanings, that are kept of one data set
 ONE_SIDED = 20  # as many dates with one end for one with the other: the other is not recorded
 MOST_WALKS = 60  # between two things, the cheapest ones
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """What a name or noun of a question may stand for.
-
-    ``nodes``: all that it may be, ascending; ``target``: of a noun; ``iris``: of a name; ``plan``: of what went before in a
-    conversation; ``cost``: how unlikely it is; ``generic``: all of a category; ``only``: what else holds of
-    these; ``category``: a mask; ``less``: classes of which none is meant.
-    """
-
-    nodes: Ints = field(repr=False, compare=False)
-    target: Target | None = None
-    iris: tuple[str, ...] = ()
-    plan: Plan | None = field(default=None, repr=False)
-    cost: float = 0.0
-    generic: bool = False
-    only: Related | None = None
-    category: int = 0
-    less: tuple[str, ...] = ()
-
-    @property
-    def named(self) -> bool:
-        return self.target is None
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Equal for meanings of the same nodes."""
-        return (self.iris, self.target, self.less, self.only, self.plan)
 
 
 @dataclass(frozen=True)

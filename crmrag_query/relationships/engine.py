@@ -24,13 +24,19 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Method, RelationshipSet
 from crmrag_query.errors import ConfigError, CrmRagError
 from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Bytes, Ints, Longs, Rows, consecutive, spread
 from crmrag_query.graph.arrays import distinct as ascending
-from crmrag_query.ontology.categories import Category, CategoryMap, load_categories
-from crmrag_query.ontology.load import Directed, Ontology, as_words, take_apart
+from crmrag_query.ontology.load import (
+    Category,
+    CategoryMap,
+    Directed,
+    Ontology,
+    as_words,
+    load_categories,
+    take_apart,
+)
 from crmrag_query.timing import check
 
 
@@ -115,10 +121,6 @@ class Catalogue:
 
     name: str
     relationships: tuple[Relationship, ...]
-
-    @classmethod
-    def from_release(cls, release: Release) -> Catalogue:
-        return cls.load(release.method)
 
     @classmethod
     def load(cls, method: Method, name: str = "") -> Catalogue:

@@ -17,7 +17,7 @@ from crmrag_query.dates import Interval
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 
 SCHEMA_VERSION = 1
 INDEX = "aggregation_index.json"

@@ -31,7 +31,7 @@ from crmrag_query.retrieval.release_channels import (
     scored,
     select,
 )
-from crmrag_query.retrieval.scores import NOTHING, Candidate, Hits, cap, make_pool, reserve
+from crmrag_query.retrieval.scores import LITTLE_SHARE, NOTHING, Candidate, Hits, cap, make_pool, reserve
 from crmrag_query.timing import Clock, Stopped, check, within
 
 WORKERS: Final = 3
@@ -87,9 +87,6 @@ LOG = logging.getLogger("crmrag.retrieval")
 NEAREST = "dense"  # the channel that knows only the documents that have vectors
 TIMES = {TIED: 3}
 """How often a channel counts in the fusion, others once."""
-LITTLE_SHARE = (
-    0.25  # of the pool that documents which say little by themselves may be; source: the published CRM-RAG
-)
 KEPT_SHARE = 0.5  # of the highest share of ties: documents below are not on the channel
 TIED_BONUS = (
     0.5  # in the coherent subset, times the share of what the question names that a document is tied to

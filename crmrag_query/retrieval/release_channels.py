@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.communities import Communities
 from crmrag_query.config.loading import Subgraph, Walk
 from crmrag_query.dates import Interval
 from crmrag_query.documents.documents import Documents
@@ -29,12 +28,13 @@ from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Ints, Longs
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import Mention
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import Ontology
+from crmrag_query.ontology.load import Category, Ontology
+from crmrag_query.plans.world import World
 from crmrag_query.questions.form import Analysis, Form
 from crmrag_query.relationships import engine as fr
 from crmrag_query.relationships.engine import Branch, Catalogue, add_way, advance, legs_of, turned
 from crmrag_query.retrieval.aggregation import DATED_BY, DATING, Aggregation, DateIndex
+from crmrag_query.retrieval.communities import Communities
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.scores import NOTHING, Hits, Reals, best, fuse, half_cosine
@@ -690,7 +690,7 @@ class ReleaseChannels:
     @cached_property
     def reach(self) -> Reach:
         release = self.release
-        return Reach(release[Graph].adjacency, release.ontology, release[Catalogue])
+        return Reach(release[Graph].adjacency, release.ontology, release[World].catalogue)
 
     def tied(self, mention: Mention, form: Form, targets: int, cues: frozenset[str]) -> Shares:
         """How strongly each document is tied to what ``mention`` names, float32 [documents]."""
@@ -712,7 +712,7 @@ class ReleaseChannels:
     @cached_property
     def vague(self) -> frozenset[str]:
         """Labels of relationships that others specialise, such as "has met"."""
-        catalogue = self.release[Catalogue]
+        catalogue = self.release[World].catalogue
         general = {one.specialises for one in catalogue if one.specialises}
         return frozenset(one.label for one in catalogue if one.id in general)
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from crmrag_query.artifacts.files import ReleaseFiles
 from crmrag_query.artifacts.manifest import open_meta, rebuild
-from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
 from crmrag_query.retrieval.scores import Hits, best
 from crmrag_query.text import tokenize
@@ -52,7 +52,7 @@ class SparseIndex:
     retriever: Any  # bm25s.BM25, None for an index without terms
 
     @classmethod
-    def from_release(cls, release: Release) -> SparseIndex:
+    def from_release(cls, release: ReleaseFiles) -> SparseIndex:
         return cls.open(release.folder / "sparse")
 
     @classmethod

@@ -1,5 +1,7 @@
 """The service's own part between a request and the engine: keeping answers, conversations, replays; and its answers in the
-service's threads, which its interfaces (HTTP, MCP, OpenAI's) share: bounded, counted, logged. Runs without HTTP.
+service's threads, which its interfaces (HTTP, MCP, OpenAI's) share: bounded, counted, logged. And the interface like
+OpenAI's, so that existing chat front ends can ask: a model for each data set and mode; what does not concern a data set is
+ignored.
 
 Work ends where nobody waits for it any more, and is never held up by a model that hangs.
 """
@@ -7,25 +9,29 @@ Work ends where nobody waits for it any more, and is never held up by a model th
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import re
 import threading
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from anyio import CapacityLimiter, move_on_after, to_thread
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
-from crmrag_query.answers.records import Answer, Done, Event, Used, answer_of, is_lasting
-from crmrag_query.bounds import check_text
+from crmrag_query.answers.records import Answer, Done, Event, Restart, Token, Used, answer_of, is_lasting
+from crmrag_query.bounds import HISTORY, check_text
 from crmrag_query.client import wire
-from crmrag_query.client.local import Engine
+from crmrag_query.client.library import Library
 from crmrag_query.client.records import Datasets, Export, Unavailable
 from crmrag_query.client.wire import Route
-from crmrag_query.codec import Malformed, from_plain, parse_json, to_json
+from crmrag_query.codec import Malformed, from_plain, parse_json, to_json, to_plain, to_problem
 from crmrag_query.config.service import ServiceConfig, Work
 from crmrag_query.errors import (
     Busy,
@@ -34,10 +40,33 @@ from crmrag_query.errors import (
     NotKept,
     QuestionError,
     ReleaseError,
+    ReleaseNotFound,
 )
+from crmrag_query.llm.model import Model
+from crmrag_query.retrieval.channels import ConfiguredModes
 from crmrag_query.service import responses as records
 from crmrag_query.service.observe import Observer
-from crmrag_query.service.responses import REPLAY, Feedback
+from crmrag_query.service.responses import (
+    LEFT,
+    REPLAY,
+    STREAMED,
+    UNKEPT,
+    Chat,
+    ChatAnswer,
+    ChatChoice,
+    ChatError,
+    ChatFailure,
+    ChatMessage,
+    ChatModel,
+    ChatModels,
+    ChatReply,
+    ChatUsage,
+    Feedback,
+    begun,
+    event_stream,
+    retry,
+    unless_left,
+)
 from crmrag_query.service.store import KeptText, Store, StoreError, Thread, iso, new_id
 from crmrag_query.timing import Kept, check, while_wanted, within
 
@@ -45,6 +74,28 @@ ANSWERS = 200
 """That are kept for a while; one with a large set takes some hundred kilobytes."""
 DAMAGED = "Its release is damaged. The service's log has the details."
 UNKNOWN = "It may have been removed, or the address is not whole."
+
+
+class Engine(Protocol):
+    """What answers from releases: `crmrag_query.client.local.Engine`."""
+
+    @property
+    def releases(self) -> Library: ...
+
+    @property
+    def model(self) -> Model | None: ...
+
+    def without_model(self) -> Engine: ...
+
+    def handle(self, route: Route[Any, Any], request: Any) -> Any: ...
+
+    def stream(self, request: wire.Ask) -> Iterator[Event]: ...
+
+    def identity(self, request: wire.Ask) -> str: ...
+
+    def export(self, request: wire.GetExport, most: int) -> Export: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -106,7 +157,7 @@ class Desk:
 
     def datasets(self, request: wire.ListDatasets) -> Datasets:
         """Why one cannot be asked stands in the log, once, as it may name files of the service."""
-        found = self.engine.datasets(request)
+        found = cast(Datasets, self.engine.handle(wire.DATASETS, request))
         for one in found.unavailable:
             if one not in self._told:
                 self._told.add(one)
@@ -142,7 +193,7 @@ class Desk:
     def replay(self, request: records.Replay) -> records.Replayed:
         kept = self._text(request.id)
         before, asked = _answer(kept), _read(wire.Ask, kept.request)
-        now = self.engine.ask(asked)
+        now = answer_of(self.engine.stream(asked))
         same = now.text == before.text and _size(now) == _size(before)
         return records.Replayed(now, same, now.release != before.release)
 
@@ -414,10 +465,221 @@ class Answering:
 
     @property
     def _has_model(self) -> bool:
-        return self.desk.engine.how.model is not None
+        return self.desk.engine.model is not None
 
     def _how(self, route: Route[Any, Any]) -> Callable[[Callable[[], Any]], Awaitable[Any]]:
         """In which threads a route is answered: what may wait for a language model is kept from the others."""
         if route in ASKING and self._has_model:
             return self.workers.ask
         return self.workers.query if route is wire.SPARQL else self.workers.read
+
+
+EXTRACTIVE = "extractive"
+"""In place of a mode's name: the default mode, and never with a language model."""
+MARK = ":"
+
+
+def models_of(datasets: Sequence[str], modes: Sequence[str]) -> list[str]:
+    """The names of all models; ``modes``: those that there are, the default first."""
+    return [f"{name}{MARK}{mode}" if mode else name for name in datasets for mode in ("", *modes, EXTRACTIVE)]
+
+
+def asked_in(chat: Chat) -> wire.Ask:
+    """The question of a chat, with those before it, in the mode that its model names."""
+    texts = [one.text for one in chat.messages if one.role == "user"]
+    if not texts:
+        raise QuestionError("No message of the user is there.", "Send a question as the last message.")
+    earlier = tuple(text for text in texts[:-1] if text.strip())
+    name, _, mode = chat.model.partition(MARK)
+    return wire.Ask(texts[-1], name, earlier[-HISTORY:], mode=mode)
+
+
+def sources_text(answer: Answer) -> str:
+    """The cited sources as a list in Markdown, and the notes; "" for none."""
+    lines = []
+    for one in answer.sources:
+        if one.cited:
+            # no Markdown of the data's
+            label = re.sub(r"[\\`*_\[\]<>#]", r"\\\g<0>", " ".join(one.label.split()))
+            lines.append(f"[{one.n}] {label} <{one.iri}>")
+    parts = ["\n".join(["Sources:", *lines])] if lines else []
+    parts += [f"Note: {note}" for note in answer.notes]
+    return "".join(f"\n\n{part}" for part in parts)
+
+
+def citations(answer: Answer) -> tuple[str, ...]:
+    """IRIs of the cited sources."""
+    return tuple(source.iri for source in answer.sources if source.cited)
+
+
+LAST = "[DONE]"
+
+
+class OpenAI:
+    """Endpoints over a desk."""
+
+    def __init__(self, answering: Answering) -> None:
+        desk = answering.desk
+        plain = replace(desk, engine=desk.engine.without_model())
+        self._answering, self._plain = answering, replace(answering, desk=plain)
+        self._names, self._read = desk.engine.releases.names, answering.workers.read
+        self._configured = ConfiguredModes(desk.engine.releases.opener.config)
+        self._silence = desk.config.heartbeat_seconds
+
+    def _modes(self) -> tuple[str, ...]:
+        """The names of all modes, the default first, as they stand in the files now."""
+        return tuple(self._configured.all())
+
+    async def models(self) -> Response:
+        names = models_of(await self._read(self._names), self._modes()[1:])
+        return _told(ChatModels(tuple(map(ChatModel, names))))
+
+    async def model(self, name: str) -> Response:
+        names = models_of(await self._read(self._names), self._modes())  # the default by its name, too
+        if name not in names:
+            return _failed(ReleaseNotFound(f"There is no model {name!r}.", "See /v1/models."))
+        return _told(ChatModel(name))
+
+    async def chat(self, request: Request) -> Response:
+        """A reply, as a stream of chunks where it is wanted so."""
+        try:
+            try:
+                sent = parse_json(await request.body())
+                _require_supported(sent)
+                chat = from_plain(Chat, sent)
+            except Malformed as error:
+                raise QuestionError(
+                    f"The request cannot be read: {error}.", "Send what OpenAI's API takes."
+                ) from error
+            events = self._events(chat)
+            if not chat.stream:
+                reply = await unless_left(request, _whole(chat, events))
+                return Response(status_code=LEFT) if reply is None else _told(reply)
+            first = await begun(events, self._silence)
+        except CrmRagError as error:
+            return _failed(error)
+        stream = event_stream(events, first, self._silence, Chunks(chat).written)
+        return StreamingResponse(stream, media_type=wire.EVENTS, headers=STREAMED)
+
+    async def _events(self, chat: Chat) -> AsyncGenerator[Event | CrmRagError]:
+        """The events of the answer to a chat. A mode that there is not is no error, as front ends keep names of models: the
+        answer is in the default one, and says so."""
+        asked, modes = asked_in(chat), self._modes()
+        named, known = asked.mode, asked.mode in modes
+        answering = self._plain if named == EXTRACTIVE else self._answering
+        async for event in answering.events(asked if known else replace(asked, mode="")):
+            if isinstance(event, Done) and not known and named not in ("", EXTRACTIVE):
+                answer, there = event.answer, ", ".join((*modes, EXTRACTIVE))
+                note = f"There is no mode {named[:80]!r}: answered in {answer.mode!r}. There are: {there}."
+                event = Done(replace(answer, notes=(note, *answer.notes)))
+            yield event
+
+
+async def _whole(chat: Chat, events: AsyncGenerator[Event | CrmRagError]) -> ChatReply:
+    used: Used | None = None
+    async for event in events:
+        if isinstance(event, CrmRagError):
+            raise event
+        if isinstance(event, Used):
+            used = event
+        if isinstance(event, Done):
+            answer = event.answer
+            choice = ChatChoice(ChatMessage(answer.text + sources_text(answer)))
+            return ChatReply(
+                _id(), chat.model, int(time.time()), (choice,), ChatUsage.of(used), citations(answer),
+                ChatAnswer.of(answer),
+            )  # fmt: skip
+    raise AssertionError("a stream ends with Done or an error")
+
+
+@dataclass
+class Chunks:
+    """Events as the pieces of a reply. What was said cannot be taken back: a model that fails is told of, and what its text
+    was checked to lack or to hold shows in the sources and notes at the end."""
+
+    chat: Chat
+    id: str = field(default_factory=lambda: _id())
+    created: int = field(default_factory=lambda: int(time.time()))
+    _used: Used | None = None
+    _begun: bool = False
+
+    def written(self, event: Event | CrmRagError) -> bytes:
+        """What an event adds to the stream."""
+        opening = b"" if self._begun else self._chunk({"role": "assistant", "content": ""})
+        self._begun = True
+        return opening + self._said(event)
+
+    def _said(self, event: Event | CrmRagError) -> bytes:
+        match event:
+            case Token(text):
+                return self._chunk({"content": text})
+            case Restart(reason):
+                return self._chunk({"content": f"\n\n({reason})\n\n"})
+            case Used():
+                self._used = event
+            case Done(answer):
+                extras = {"citations": citations(answer), "crmrag": to_plain(ChatAnswer.of(answer))}
+                end = self._chunk({"content": sources_text(answer)}) + self._chunk({}, "stop", **extras)
+                if self.chat.stream_options is not None and self.chat.stream_options.include_usage:
+                    end += self._chunk({}, choices=[], usage=to_plain(ChatUsage.of(self._used)))
+                return end + _line(LAST)
+            case CrmRagError():
+                return _line(json.dumps(to_plain(_failure(event)), ensure_ascii=False))
+        return b""
+
+    def _chunk(self, delta: dict[str, Any], end: str | None = None, **more: Any) -> bytes:
+        """A piece of the reply; ``end``: why it is the last one."""
+        whole = {
+            "id": self.id,
+            "object": "chat.completion.chunk",
+            "created": self.created,
+            "model": self.chat.model,
+            "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": end}],
+        }
+        return _line(json.dumps(whole | more, ensure_ascii=False))
+
+
+def _require_supported(sent: Any) -> None:
+    """QuestionError, which names it, for what would be left out of the reply without a word."""
+    given = sent if isinstance(sent, dict) else {}
+    for name in ("tools", "functions"):
+        if given.get(name):
+            raise QuestionError(
+                f"`{name}` is not supported: a data set calls none.",
+                f"Ask without `{name}`, or use MCP at /mcp.",
+            )
+    if given.get("n") not in (None, 1):
+        raise QuestionError(
+            f"`n` is {str(given['n'])[:20]}: there is one answer to a question.", "Leave `n` out."
+        )
+
+
+def unknown_path(path: str, status: int) -> Response:
+    """What is told at an address below /v1 that there is not, or not in this way."""
+    message = f"There is nothing at {path[:100]} in this way. There are GET /v1/models and POST /v1/chat/completions."
+    return _told(ChatFailure(ChatError(message, "invalid_request_error", "unknown_url", status)), status)
+
+
+def _line(text: str) -> bytes:
+    return f"data: {text}\n\n".encode()
+
+
+def _told(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(to_json(value), status, UNKEPT | (headers or {}), media_type=wire.JSON)
+
+
+def _failed(error: CrmRagError) -> Response:
+    status = to_problem(error).status
+    return _told(_failure(error), status, retry(status))
+
+
+def _failure(error: CrmRagError) -> ChatFailure:
+    """An error as OpenAI's API tells it, in the words of its problem document."""
+    told = to_problem(error)
+    kind = "invalid_request_error" if told.status < 500 else "server_error"
+    code = "model_not_found" if isinstance(error, ReleaseNotFound) else None
+    return ChatFailure(ChatError(f"{told.detail} {told.remedy}".strip(), kind, code, told.status))
+
+
+def _id() -> str:
+    return f"chatcmpl-{new_id()}"

@@ -47,8 +47,9 @@ from crmrag_query.artifacts.manifest import read_ahead, room
 from crmrag_query.artifacts.mirror import shown_place
 from crmrag_query.artifacts.release import Release
 from crmrag_query.client import wire
-from crmrag_query.client.base import AsyncClient
-from crmrag_query.client.local import FIRST, Library, open_engine
+from crmrag_query.client.base import AsyncCalls
+from crmrag_query.client.library import FIRST, Library
+from crmrag_query.client.local import open_engine
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import Problem, from_plain, from_problem, parse_json, to_json, to_plain, to_problem
 from crmrag_query.config.service import load_service
@@ -63,10 +64,9 @@ from crmrag_query.errors import (
 )
 from crmrag_query.llm.model import LiteLLM, Model
 from crmrag_query.service import openapi
-from crmrag_query.service.answering import Answering, Desk, Workers
+from crmrag_query.service.answering import Answering, Desk, OpenAI, Workers, unknown_path
 from crmrag_query.service.guard import LIMITS, Access, Guard, SafeHeaders, again
 from crmrag_query.service.observe import SHARED, Observer, Watch, log_to_stderr
-from crmrag_query.service.openai import OpenAI, unknown_path
 from crmrag_query.service.openapi import docs_page
 from crmrag_query.service.responses import (
     FILES,
@@ -158,7 +158,7 @@ def mcp_server(answering: Answering) -> Served | None:
             raise  # a fault of ours, not an extra that is missing
         return None
     config = answering.desk.config
-    client = AsyncClient.over(Here(answering), "this service")
+    client = AsyncCalls.over(Here(answering), "this service")
     app = http_app(client, MCP, body_bytes=config.bounds.body_bytes, config=config.mcp)
     return Served(McpRoute(MCP, _Posted(app), methods=["POST"]), app.router.lifespan_context(app))
 
@@ -224,7 +224,7 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
-        ready = (desk.engine.releases, desk.engine.how.model)
+        ready = (desk.engine.releases, desk.engine.model)
         threading.Thread(target=make_ready, args=ready, name="opening", daemon=True).start()
         if mcp is None:
             LOG.warning("MCP is not served at %s: it needs the extra 'mcp' (pip install 'crmrag[mcp]').", MCP)

@@ -34,14 +34,6 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS feedback (answer TEXT NOT NULL, verdict TEXT NOT NULL, comment TEXT NOT NULL, "
     "made REAL NOT NULL)",
 )
-# The newest row is as old as the store, the others are older by as much as their times of day tell.
-FROM_SCHEMA_1 = (
-    "DROP INDEX answers_asked",
-    "ALTER TABLE answers ADD COLUMN kept REAL NOT NULL DEFAULT 0",
-    "UPDATE answers SET kept = asked - (SELECT max(asked) FROM answers)",
-    "ALTER TABLE conversations ADD COLUMN kept REAL NOT NULL DEFAULT 0",
-    "UPDATE conversations SET kept = created - (SELECT max(created) FROM conversations)",
-)
 TEXT = "SELECT id, asked, dataset, release, thread, request, answer FROM answers"
 WITHOUT_ANSWER = "DELETE FROM feedback WHERE answer NOT IN (SELECT id FROM answers)"
 
@@ -125,12 +117,11 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
             with self._reading() as db:
                 (found,) = db.execute("PRAGMA user_version").fetchone()
-                if found not in (0, 1, SCHEMA):
+                if found not in (0, SCHEMA):
                     raise StoreError(f"its schema is {found}, not {SCHEMA}")
                 db.execute("PRAGMA journal_mode = WAL")  # so that readers never wait; the file remembers it
             with self._writing() as db:
-                (found,) = db.execute("PRAGMA user_version").fetchone()  # another process may have been here
-                for statement in (*(FROM_SCHEMA_1 if found == 1 else ()), *TABLES):
+                for statement in TABLES:
                     db.execute(statement)
                 db.execute(f"PRAGMA user_version = {SCHEMA}")
         except (OSError, StoreError) as error:

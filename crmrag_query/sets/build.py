@@ -18,11 +18,11 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import SetWords
 from crmrag_query.dates import Interval, civil, describe, parse_date, year_interval
 from crmrag_query.documents.pages import is_read
-from crmrag_query.entities.details import Details, Named, SourceTriple, type_nodes
+from crmrag_query.entities.details import Details, type_nodes
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED, Ints, Longs, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex, language_matches
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import Outcome, Proof, cell, execute, explain
 from crmrag_query.plans.records import Compute, Either, Measure, Plan
 from crmrag_query.plans.records import Member as MemberCondition
@@ -42,6 +42,7 @@ from crmrag_query.sets.records import (
     Row,
     Stated,
 )
+from crmrag_query.shown import Named, SourceTriple
 from crmrag_query.text import fold, plain
 from crmrag_query.timing import check
 

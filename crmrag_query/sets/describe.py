@@ -25,7 +25,7 @@ from crmrag_query.dates import Interval, civil, describe, year_interval
 from crmrag_query.entities.details import category_name
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.records import (
     Among,
     Anchor,
@@ -45,7 +45,7 @@ from crmrag_query.plans.records import (
     read_plan,
 )
 from crmrag_query.plans.world import YEAR, World, class_numbers
-from crmrag_query.relationships.engine import Catalogue, moves_of, read_step
+from crmrag_query.relationships.engine import moves_of, read_step
 from crmrag_query.sets.records import AnswerSet, Cell, Change, Chip, Edits, Option, Row, Years
 from crmrag_query.text import plain, shorten
 from crmrag_query.timing import check
@@ -102,7 +102,7 @@ class Wording:
         return (relation.label(self.language, inverse) if relation else "") or id
 
     def _relationship(self, id: str) -> str:
-        catalogue = self.release[Catalogue]
+        catalogue = self.release[World].catalogue
         try:
             label = catalogue[catalogue.number(id)].label
         except KeyError:
@@ -380,7 +380,7 @@ def _sort(wording: Wording, kind: str) -> str:
 
 def _by_relation(wording: Wording, id: str) -> Related | Dated:
     """A condition by a relation, of any end: of a date by one that leads to dates."""
-    catalogue, relations = wording.release[Catalogue], wording.release.method.relations
+    catalogue, relations = wording.release[World].catalogue, wording.release.method.relations
     known = {one.id: one for one in catalogue}
     if id in known:
         way = Way(relationships=(id,))
@@ -439,7 +439,7 @@ def _changed_anchor(wording: Wording, anchor: Anchor, change: Change) -> Anchor:
 def _check_ends(wording: Wording, way: Way, anchor: Anchor) -> None:
     """QuestionError for an entity of a category that the way never leads to."""
     last, graph = way.links[-1], wording.release[Graph]
-    catalogue, relations = wording.release[Catalogue], wording.release.method.relations
+    catalogue, relations = wording.release[World].catalogue, wording.release.method.relations
     wanted: set[str] = set()
     for relationship in (catalogue[catalogue.number(id)] for id in last.relationships):
         wanted.add(str((relationship.domain if last.inverse else relationship.range).name))

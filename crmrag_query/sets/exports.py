@@ -19,8 +19,7 @@ from crmrag_query.entities.details import NOWHERE, Whereabouts
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import Ontology, normalise_class, take_apart
+from crmrag_query.ontology.load import Category, Ontology, normalise_class, take_apart
 from crmrag_query.plans.execute import Outcome, execute, members_of
 from crmrag_query.plans.records import Compute, Plan, Way, read_plan
 from crmrag_query.plans.world import World, pairs

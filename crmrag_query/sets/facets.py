@@ -21,7 +21,7 @@ from crmrag_query.entities.details import NOWHERE, Whereabouts, category_name
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints, Longs, distinct, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import anchored, bucket_of, members_of
 from crmrag_query.plans.records import Anchor, Compute, Constraint, Dated, Member, Plan, Related, Target, Way
 from crmrag_query.plans.world import OF_TYPE, Known, Pairs, Walk, World, class_numbers, pairs, routes_of
@@ -174,7 +174,7 @@ def _relations(part: _Part) -> Iterator[PossibleValue]:
     ends = anchored(part.world, anchor)
     present = set(np.unique(part.world.adjacency.category[part.members]).tolist())
     found = []
-    for relationship in part.release[Catalogue]:
+    for relationship in part.release[World].catalogue:
         check()
         dates = relationship.range == Category.Time
         if isinstance(condition, Related | Dated) and dates != isinstance(condition, Dated):
@@ -320,8 +320,8 @@ def _facets(asked: _Set, keys: Sequence[str]) -> Iterator[Facet]:
     if not keys and len(asked.members) > config.members:
         return
     taken = {id for by in ways.values() for ids in by.values() for id in ids}
-    taken |= _general(asked.release[Catalogue], taken)
-    taken |= {one.id for one in asked.release[Catalogue] if one.label in config.hidden}
+    taken |= _general(asked.release[World].catalogue, taken)
+    taken |= {one.id for one in asked.release[World].catalogue if one.label in config.hidden}
     yield from _relationships(asked, keys, () if keys else taken, fixed)
 
 
@@ -340,7 +340,7 @@ def _way(asked: _Set, names: dict[str, tuple[str, ...]]) -> Way | None:
     release = asked.release
     present = {Category(bit).name for bit in asked.categories if bit}
     chosen = [id for name, ids in names.items() if name in present for id in ids]
-    known = {one.id for one in release[Catalogue]}
+    known = {one.id for one in release[World].catalogue}
     relations = tuple(dict.fromkeys(id for id in chosen if id in release.method.relations))
     relationships = tuple(dict.fromkeys(id for id in chosen if id in known))
     return Way(relations=relations, relationships=relationships) if relations or relationships else None
@@ -417,7 +417,7 @@ def _relationships(
     key, those that count just the same as one before or one of ``before`` are left out."""
     left_out = set(taken)
     found = []
-    for at, relationship in enumerate(asked.release[Catalogue]):
+    for at, relationship in enumerate(asked.release[World].catalogue):
         chosen = relationship.id in keys if keys else relationship.id not in left_out
         if (
             not chosen

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from crmrag_query.entities.details import Doubt, Named, SourceTriple
-from crmrag_query.shown import Shown, TableRow, apart
+from crmrag_query.shown import Doubt, Named, Shown, SourceTriple, TableRow, apart
 from crmrag_query.text import amount
 
 Kind = Literal["list", "count", "ask", "rank", "group", "table", "pairs", "compare"]

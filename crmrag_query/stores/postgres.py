@@ -14,11 +14,10 @@ from functools import cached_property
 from typing import Any
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.entities.details import Named, SourceTriple
 from crmrag_query.errors import ReleaseError
 from crmrag_query.retrieval.database import COMMUNITIES, PASSAGES, Among, Database
-from crmrag_query.retrieval.pipeline import LITTLE_SHARE
-from crmrag_query.retrieval.scores import cap, fuse
+from crmrag_query.retrieval.scores import LITTLE_SHARE, cap, fuse
+from crmrag_query.shown import Named, SourceTriple
 from crmrag_query.stores.records import (
     Beside,
     Entities,

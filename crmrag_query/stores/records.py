@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeVar
 
-from crmrag_query.entities.details import Named, SourceTriple
-from crmrag_query.shown import Shown, TableRow
+from crmrag_query.shown import Named, Shown, SourceTriple, TableRow
 from crmrag_query.text import amount
 
 

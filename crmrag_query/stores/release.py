@@ -12,23 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.communities import NONE, Communities, Summaries
 from crmrag_query.documents.documents import Documents, Line
-from crmrag_query.entities.details import Named, SourceTriple, category_name, type_nodes
+from crmrag_query.entities.details import category_name, type_nodes
 from crmrag_query.errors import MissingExtraError, ModelError, QuestionError, UnknownEntity
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Graph, Triple, TriplesIndex
 from crmrag_query.linking import NameIndex, plain_words, search
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.retrieval.channels import has_channel
-from crmrag_query.retrieval.channels.communities import CommunityIndex
+from crmrag_query.retrieval.communities import NONE, Communities, CommunityIndex, Summaries
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
-from crmrag_query.retrieval.pipeline import LITTLE_SHARE
 from crmrag_query.retrieval.release_channels import LITTLE, ReleaseChannels
-from crmrag_query.retrieval.scores import cap
+from crmrag_query.retrieval.scores import LITTLE_SHARE, cap
 from crmrag_query.retrieval.sparse import SparseIndex
+from crmrag_query.shown import Named, SourceTriple
 from crmrag_query.stores.records import (
     Beside,
     Entities,

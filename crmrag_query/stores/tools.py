@@ -13,8 +13,8 @@ from typing import Annotated, Any, Protocol, TypeVar
 from pydantic import Field, TypeAdapter
 
 from crmrag_query.codec import Malformed, from_plain, parse_json
-from crmrag_query.entities.details import Named, SourceTriple
 from crmrag_query.errors import CrmRagError, QuestionError, UnknownEntity
+from crmrag_query.shown import Named, SourceTriple
 from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphEntity, GraphFound, SearchStore
 from crmrag_query.text import amount, plain, shorten
 

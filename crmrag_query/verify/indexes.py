@@ -20,8 +20,8 @@ from crmrag_query.errors import CrmRagError
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_LABELLED, Longs, ranges
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import KINDS, NameIndex
-from crmrag_query.ontology.categories import Category
-from crmrag_query.plans.kinds import Kinds, has_lexicon
+from crmrag_query.ontology.load import Category
+from crmrag_query.plans.kinds import Kinds
 from crmrag_query.plans.profile import Profile
 from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
 from crmrag_query.retrieval.dense import INDEX, VECTORS, WINDOWS, DenseIndex, Floats, code, open_chunk
@@ -173,12 +173,7 @@ def ranks_are_sound(release: Release) -> Faults:
 
 
 def kinds_are_the_graphs(release: Release) -> Faults:
-    """Every node is of a kind of its classes and category, and the steps between kinds count the graph's triples.
-
-    Older releases have no such table.
-    """
-    if not has_lexicon(release):
-        return 0
+    """Every node is of a kind of its classes and category, and the steps between kinds count the graph's triples."""
     found, graph = release[Kinds], release[Graph]
     node = np.asarray(found.node)
     yield from equal(

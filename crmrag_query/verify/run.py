@@ -9,21 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
+from crmrag_query.artifacts.files import Advance, check_signature, faults_of_files, provenance_faults
 from crmrag_query.artifacts.manifest import COMPANIONS, PROVENANCE, read_manifest
-from crmrag_query.artifacts.release import (
-    Advance,
-    Release,
-    check_signature,
-    faults_of_files,
-    provenance_faults,
-)
-from crmrag_query.communities import FOLDER, NONE, Communities
+from crmrag_query.artifacts.release import Release
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import FLAG_ENTITY
 from crmrag_query.graph.graph import Graph
-from crmrag_query.relationships.engine import Catalogue
-from crmrag_query.verify import documents, graph, indexes
+from crmrag_query.plans.world import World
+from crmrag_query.retrieval.communities import FOLDER, NONE, Communities
+from crmrag_query.verify import graph, indexes
 from crmrag_query.verify.check import SHOWN, Check, Faults, Finding, Report, counted, pointers, within, wrong
 
 REPORT = "validation_report.json"
@@ -31,13 +26,13 @@ REPORT = "validation_report.json"
 
 def method_opens(release: Release) -> Faults:
     """The configuration, the relationships and the ontology tables that the release was built with."""
-    if not release[Catalogue].relationships:
+    if not release[World].catalogue.relationships:
         yield "config.json: it has no Fundamental Relationships"
     if release.method.relationships != release.manifest.relationships:
         yield f"config.json: relationships {release.method.relationships}, the manifest says {release.manifest.relationships}"
     if not release.ontology.classes:
         yield "ontology/: its tables have no classes"
-    return len(release[Catalogue])
+    return len(release[World].catalogue)
 
 
 def manifest_counts(release: Release) -> Faults:
@@ -123,7 +118,6 @@ REFERENCES: Sequence[ReleaseCheck] = (
     Check("manifest", "counts", manifest_counts, reads=("graph", "documents")),
     Check("validation report", "counts", report_counts, reads=("graph", "documents", REPORT)),
     *graph.CHECKS,
-    *documents.CHECKS,
     *indexes.VECTOR_CHECKS,
     *indexes.CHECKS,
     Check("communities", "communities", communities_nest, reads=("graph", "documents", FOLDER)),
@@ -176,10 +170,10 @@ def verify_folder(
     return Report(release.id, release.manifest.dataset, tuple(found))
 
 
-def check_references(release: Release, checks: Sequence[ReleaseCheck] = ALL) -> Report:
+def check_references(release: Release) -> Report:
     """What the artifacts of a release say of each other, and whether its encoder opens; its files are taken to be what was
     built."""
-    return Report(release.id, release.manifest.dataset, tuple(_run(checks, release, set())))
+    return Report(release.id, release.manifest.dataset, tuple(_run(ALL, release, set())))
 
 
 def _run(

@@ -437,39 +437,6 @@ def test_all_processes_of_a_service_age_its_answers_once(tmp_path: Path) -> None
         worker.close()
 
 
-SCHEMA_1 = """
-CREATE TABLE answers (
-  id TEXT PRIMARY KEY, asked REAL NOT NULL, dataset TEXT NOT NULL, release TEXT NOT NULL, thread TEXT NOT NULL,
-  request TEXT NOT NULL, answer TEXT NOT NULL);
-CREATE INDEX answers_asked ON answers (asked);
-CREATE INDEX answers_thread ON answers (thread) WHERE thread <> '';
-CREATE TABLE conversations (
-  id TEXT PRIMARY KEY, key TEXT NOT NULL, dataset TEXT NOT NULL, created REAL NOT NULL);
-CREATE TABLE feedback (answer TEXT NOT NULL, verdict TEXT NOT NULL, comment TEXT NOT NULL, made REAL NOT NULL);
-PRAGMA user_version = 1;
-"""
-
-
-def test_what_the_version_before_kept_is_kept_on(tmp_path: Path) -> None:
-    watch, config = Watch(), configured(kept={"days": 10}).kept
-    with closing(sqlite3.connect(tmp_path / stores.FILE)) as db, db:
-        db.executescript(SCHEMA_1)
-        for id, days in (("eight", 8), ("today", 0)):
-            row = (id, watch.today - days * stores.DAY, "sample", "r", "t", "{}", "{}")
-            db.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-        db.execute("INSERT INTO conversations VALUES ('t', 'k', 'sample', ?)", (watch.today,))
-    for _ in range(2):
-        store = Store(tmp_path, config, watch)
-        assert [one.id for one in store.turns("t")] == ["eight", "today"] and store.conversation("t")
-    watch.wait(stores.DAY)
-    store.keep(kept("new", watch.today))
-    assert store.answer("eight")
-    watch.wait(3 * stores.DAY)
-    store.keep(kept("newer", watch.today))
-    assert store.answer("eight") is None and store.answer("today")
-    store.close()
-
-
 def test_nothing_is_too_old_where_days_is_nought(tmp_path: Path) -> None:
     store = Store(tmp_path, configured(kept={"days": 0}).kept)
     store.keep(kept("ancient", 1.0))

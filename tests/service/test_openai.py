@@ -13,7 +13,7 @@ from crmrag_query import Answer, Client
 from crmrag_query.answers.records import Source
 from crmrag_query.client.local import Engine
 from crmrag_query.llm.model import LiteLLM
-from crmrag_query.service.openai import sources_text
+from crmrag_query.service.answering import sources_text
 from tests.support.model_server import model_server
 from tests.support.modes import SHIPPED, THERE_ARE, WITHOUT_MODEL
 from tests.support.service import application, beside, openai_client, served

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_query.client.local import Library
+from crmrag_query.client.library import Library
 from crmrag_query.errors import MissingExtraError
 from crmrag_query.llm import loading
 from crmrag_query.llm.model import LiteLLM

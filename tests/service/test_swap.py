@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from crmrag_query.artifacts.manifest import switch
-from crmrag_query.client import local as releases
+from crmrag_query.client import library as releases
 from crmrag_query.client import wire
 from crmrag_query.client.local import open_engine
 from tests.query.mcp.conftest import hosted

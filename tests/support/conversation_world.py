@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from crmrag_query.config import load_method
 from crmrag_query.linking import LinkedEntity, Mention
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.questions.followup import ConversationState, Focus, FollowUp, follow
 from crmrag_query.questions.form import Form
 from crmrag_query.text import tokenize

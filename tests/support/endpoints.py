@@ -14,7 +14,7 @@ from crmrag_assets.build.step import SilentProgress
 from crmrag_assets.sources.endpoint.client import Client
 from crmrag_assets.sources.endpoint.kind import Journal, Subjects, discover_subjects
 from crmrag_query.config import load_method
-from crmrag_query.config.sources.endpoint import EndpointConfig
+from crmrag_query.config.sources import EndpointConfig
 from tests.support.faults import Fault
 from tests.support.sparql_exchange import Endpoint
 

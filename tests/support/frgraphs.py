@@ -11,7 +11,7 @@ import numpy as np
 
 from crmrag_query.config import load_relationships
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_SUSPECT, Adjacency, rows_from_triples
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.relationships.engine import Catalogue, Path, Relationship, from_set
 from tests.support.froracle import Alphabet
 

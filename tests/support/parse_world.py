@@ -17,15 +17,16 @@ import pyoxigraph as ox
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.dates import civil
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import Outcome, cell, execute
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import ConversationState, Focus, Kind, Turn
 from crmrag_query.questions.form import Form
-from crmrag_query.reading.earlier import Antecedent, antecedent_of
+from crmrag_query.reading.earlier import antecedent_of
 from crmrag_query.reading.items import analysed
 from crmrag_query.reading.read import Parsed, parse
+from crmrag_query.reading.records import Antecedent
 from crmrag_query.sets.describe import plan_json
 from tests.support.builds import build_all, make_project
 

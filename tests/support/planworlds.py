@@ -18,8 +18,7 @@ import rdflib
 from crmrag_query.config.loading import Relation
 from crmrag_query.graph.arrays import FLAG_SUSPECT
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import load_categories
-from crmrag_query.ontology.load import Ontology, load_ontology, normalise_property
+from crmrag_query.ontology.load import Ontology, load_categories, load_ontology, normalise_property
 from crmrag_query.plans.execute import Outcome, cell, execute
 from crmrag_query.plans.records import Plan
 from crmrag_query.plans.sparql import to_sparql

@@ -56,9 +56,9 @@ def run_job(
 
 @contextmanager
 def held_elsewhere(context: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Another process within a context manager of `crmrag_assets.build.locks`, named as it is called: ``root`` a path."""
+    """Another process within a context manager of `crmrag_assets.build.step`, named as it is called: ``root`` a path."""
     code = (
-        "import sys, time; from pathlib import Path; from crmrag_assets.build.locks import *\n"
+        "import sys, time; from pathlib import Path; from crmrag_assets.build.step import *\n"
         f"with {context}: print('held', flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT) as process:

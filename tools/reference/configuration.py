@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pkgutil
 import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from pydantic.fields import FieldInfo
 from crmrag_query.config import sources
 from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import (
-    CategoriesPart,
     Constants,
     EventsPart,
     ExtractionPart,
@@ -31,9 +29,9 @@ from crmrag_query.config.loading import (
     WeightsPart,
 )
 from crmrag_query.config.operations import Operations
-from crmrag_query.config.reading import default_folder, read_yaml
+from crmrag_query.config.reading import CategoriesPart, default_folder, read_yaml
 from crmrag_query.config.service import ServiceConfig
-from crmrag_query.config.sources.endpoint import EndpointConfig
+from crmrag_query.config.sources import EndpointConfig
 from tools.reference.comments import Comments, Keys, read_comments
 from tools.reference.text import cell, code, notes, summary, table, value
 
@@ -188,7 +186,7 @@ def _datasets() -> list[str]:
 
 def _sources() -> Iterator[str]:
     """A table of the keys of each of our kinds of sources, but those that a short form tells already."""
-    for kind in (module.name for module in pkgutil.iter_modules(sources.__path__)):
+    for kind in sources.KINDS:
         model = sources.config_of(kind)
         if model is EndpointConfig:
             continue

@@ -36,7 +36,7 @@ from SPARQLWrapper import BASIC, POST, SELECT, SPARQLWrapper
 from SPARQLWrapper import JSON as WRAPPER_JSON
 from SPARQLWrapper import TSV as WRAPPER_TSV
 
-from crmrag_assets.build.locks import SharedClock, Turns
+from crmrag_assets.build.step import SharedClock, Turns
 from crmrag_assets.harvest.report import Gathered, Traffic, shortened
 from crmrag_assets.harvest.triples import columns_of
 from crmrag_assets.sources.endpoint.queries import ALIVE, Scope
@@ -53,7 +53,7 @@ from crmrag_assets.sources.endpoint.results import (
 )
 from crmrag_query.artifacts.manifest import canonical_json, write_text
 from crmrag_query.config.reading import Requests
-from crmrag_query.config.sources.endpoint import EndpointConfig
+from crmrag_query.config.sources import EndpointConfig
 from crmrag_query.errors import SourceError, SourceUnreachable
 from crmrag_query.version import __version__
 

@@ -16,8 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from crmrag_assets.build.locks import Turns
-from crmrag_assets.build.step import Progress, SilentProgress, chunk_bits
+from crmrag_assets.build.step import Progress, SilentProgress, Turns, chunk_bits
 from crmrag_assets.harvest.report import MERGED, REPEATED, Gathered, Missing, Tally, Traffic
 from crmrag_assets.harvest.source import (
     ETAG,
@@ -66,7 +65,7 @@ from crmrag_query.artifacts.manifest import BUCKETS, bucket_of, canonical_json, 
 from crmrag_query.config.loading import Method
 from crmrag_query.config.operations import Watching
 from crmrag_query.config.reading import Requests
-from crmrag_query.config.sources.endpoint import EndpointConfig
+from crmrag_query.config.sources import EndpointConfig
 
 KEPT = 86_400.0  # seconds: an interruption may last a night, but old lists belong to another state of the endpoint
 

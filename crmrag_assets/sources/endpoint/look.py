@@ -28,7 +28,7 @@ from crmrag_assets.sources.endpoint.queries import (
 from crmrag_assets.sources.endpoint.results import TSV, Row, Table
 from crmrag_query.config.loading import Method
 from crmrag_query.config.reading import Requests
-from crmrag_query.config.sources.endpoint import EndpointConfig
+from crmrag_query.config.sources import EndpointConfig
 from crmrag_query.errors import SourceError
 from crmrag_query.ontology.load import normalise_class, normalise_property
 from crmrag_query.syntax import RDF_TYPE

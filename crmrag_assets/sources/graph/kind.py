@@ -24,11 +24,30 @@ from crmrag_assets.build.step import Progress
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.sources.kinds import Kind, Opening
-from crmrag_assets.sources.spooled import CONCEPT, CRM, HAS_TYPE, LABEL, TYPE, SpooledFiles
-from crmrag_assets.sources.streams import EXTENSIONS, LITTLE, MOST, RATIO, UNJUDGED, ByteStream
+from crmrag_assets.sources.spooled import (
+    CONCEPT,
+    CRM,
+    EXTENSIONS,
+    HAS_TYPE,
+    LABEL,
+    LITTLE,
+    MOST,
+    RATIO,
+    TYPE,
+    UNJUDGED,
+    ByteStream,
+    SpooledFiles,
+)
 from crmrag_query.artifacts.manifest import sha256_file
-from crmrag_query.config.sources import is_absolute, matching_files
-from crmrag_query.config.sources.graph import NODE, EdgeTable, GraphConfig, NodeTable, Table
+from crmrag_query.config.sources import (
+    NODE,
+    EdgeTable,
+    GraphConfig,
+    NodeTable,
+    Table,
+    is_absolute,
+    matching_files,
+)
 from crmrag_query.errors import SourceError
 from crmrag_query.syntax import LONGEST
 

@@ -22,7 +22,7 @@ from crmrag_assets.sources.pages.mapping import SAME, VOCABULARY, Readings, laye
 from crmrag_assets.sources.pages.render import NO_PAGES
 from crmrag_assets.sources.spooled import SpooledFiles
 from crmrag_query.artifacts.manifest import sha256_file
-from crmrag_query.config.sources.pages import PagesConfig
+from crmrag_query.config.sources import PagesConfig
 from crmrag_query.documents.pages import HEAD, IMAGES, READINGS, document_iri, format_of, load
 from crmrag_query.errors import SourceError
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from crmrag_assets.build.step import Progress
 from crmrag_query.artifacts.manifest import sha256_file, write_text
-from crmrag_query.config.sources.pages import PagesConfig
+from crmrag_query.config.sources import PagesConfig
 from crmrag_query.documents.pages import HEAD, format_of
 from crmrag_query.errors import MissingExtraError
 

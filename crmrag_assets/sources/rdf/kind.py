@@ -18,10 +18,19 @@ from crmrag_assets.harvest.spool import SpoolWriter
 from crmrag_assets.harvest.triples import NO_COLUMNS
 from crmrag_assets.sources.kinds import Kind, Opening
 from crmrag_assets.sources.rdf.lines import read_lines, read_statements
-from crmrag_assets.sources.spooled import PORTION, FileSource, Survey
-from crmrag_assets.sources.streams import N_QUADS, N_TRIPLES, ByteStream, format_of, head_of, sniff
+from crmrag_assets.sources.spooled import (
+    N_QUADS,
+    N_TRIPLES,
+    PORTION,
+    ByteStream,
+    FileSource,
+    Survey,
+    format_of,
+    head_of,
+    sniff,
+)
 from crmrag_query.artifacts.manifest import sha256_file
-from crmrag_query.config.sources.rdf import RdfConfig
+from crmrag_query.config.sources import RdfConfig
 from crmrag_query.errors import CrmRagError, SourceError
 from crmrag_query.ontology.load import normalise_class, normalise_property
 from crmrag_query.syntax import LONGEST, SHORTEN, TOO_LONG, OutOfBounds

@@ -25,7 +25,7 @@ import pyoxigraph as ox
 
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.triples import NO_COLUMNS, PLAIN_QUAD, PLAIN_TRIPLE, split_lines
-from crmrag_assets.sources.streams import N_TRIPLES, PORTION, RDF_XML, TRIG, TURTLE, ByteStream
+from crmrag_assets.sources.spooled import N_TRIPLES, PORTION, RDF_XML, TRIG, TURTLE, ByteStream
 from crmrag_query.config.reading import FORBIDDEN_IN_IRI
 from crmrag_query.errors import SourceError
 from crmrag_query.syntax import LONGEST, TOO_LONG, Bounded, OutOfBounds, require_bounds

@@ -17,16 +17,24 @@ from crmrag_assets.build.step import Progress
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.sources.kinds import Kind, Opening
-from crmrag_assets.sources.spooled import CONCEPT, CRM, HAS_TYPE, LABEL, TYPE, SpooledFiles
-from crmrag_assets.sources.streams import HEAD, LITTLE, ByteStream
-from crmrag_query.config.sources import wiki
-from crmrag_query.config.sources.wiki import WikiConfig
+from crmrag_assets.sources.spooled import (
+    CONCEPT,
+    CRM,
+    HAS_TYPE,
+    HEAD,
+    LABEL,
+    LITTLE,
+    TYPE,
+    ByteStream,
+    SpooledFiles,
+)
+from crmrag_query.config.sources import WIKI_PAGE, WikiConfig
 from crmrag_query.errors import MissingExtraError, SourceError
 from crmrag_query.syntax import LONGEST
 
 OTHER_LABEL = ox.NamedNode("http://www.w3.org/2004/02/skos/core#altLabel")
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
-PAGE = ox.NamedNode(wiki.PAGE)
+PAGE = ox.NamedNode(WIKI_PAGE)
 PAGES = {"en": "Page", "de": "Seite", "el": "Σελίδα", "es": "Página", "fr": "Page", "it": "Pagina"}
 VOCABULARY = (
     ox.Quad(PAGE, TYPE, ox.NamedNode(f"{RDFS}Class")),

@@ -1,4 +1,4 @@
-"""The channels that search a release itself, its communities aside."""
+"""The channels that search a release itself, its communities aside, or its copy in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.documents.documents import Documents
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval.channels import RANKING, TIED, Channel, Ties
+from crmrag_query.retrieval.database import Database
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.release_channels import Query, ReleaseChannels, Shares
@@ -160,10 +161,28 @@ def has_landing(channels: ReleaseChannels, query: Query) -> bool:
 
 LINKED = ("graph", "documents", "name_index")
 VECTORS = ("faiss_index", "encoder")
+
+
+def near_in_postgres(channels: ReleaseChannels, query: Query, size: int) -> Hits:
+    """The documents nearest to the question, by themselves or by a passage."""
+    if not query.vector.any():
+        return NOTHING
+    database = channels.release[Database]
+    return database.documents(database.nearest(query.vector, size, database.among(query.within)))
+
+
+def words_in_postgres(channels: ReleaseChannels, query: Query, size: int) -> Hits:
+    """The documents that hold most of the question's words, themselves or in a passage."""
+    database = channels.release[Database]
+    return database.documents(database.holding(query.text, size, database.among(query.within)))
+
+
 CHANNELS: Mapping[str, Channel | Ties] = {
     "dated": Ties(dated, needs=("date_index", "documents", *RANKING)),
     "dense": Channel(dense, needs=VECTORS, awaited=("faiss_index",), meets=is_near),
     "entities": Channel(entities, needs=(*VECTORS, "documents"), meets=is_never_met),
+    "postgres_dense": Channel(near_in_postgres, needs=("encoder",), elsewhere=True),
+    "postgres_words": Channel(words_in_postgres, elsewhere=True),
     "named": Channel(named, needs=("documents", "name_index")),
     "sparse": Channel(sparse, needs=("bm25_index",), meets=has_words),
     TIED: Ties(tied, needs=(*LINKED, *RANKING)),

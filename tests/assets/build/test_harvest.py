@@ -23,7 +23,7 @@ from crmrag_assets.steps.source import HARVEST_MARKDOWN, HARVEST_REPORT, describ
 from crmrag_query.artifacts.manifest import COMPANIONS, PROVENANCE
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.config.datasets import DatasetConfig
-from crmrag_query.config.sources.endpoint import EndpointConfig
+from crmrag_query.config.sources import EndpointConfig
 from crmrag_query.errors import SourceError
 from tests.support.builds import Project, build_all, contents, made, make_project
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crmrag_assets.build.step import chunks_of
-from crmrag_assets.indexes.embed import open_embedded, windows
+from crmrag_assets.indexes.encoder import open_embedded, windows
 from crmrag_assets.opened import encoder_of
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.documents.documents import Documents

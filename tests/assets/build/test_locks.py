@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_assets.build.locks import dataset_lock, is_locked
+from crmrag_assets.build.step import dataset_lock, is_locked
 from crmrag_query.errors import BuildError
 from tests.support.runs import locked_elsewhere
 

@@ -14,7 +14,7 @@ from crmrag_assets.steps.registry import STEPS
 from crmrag_query import Client
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.errors import ReleaseError
-from crmrag_query.retrieval.channels.communities import CommunityIndex
+from crmrag_query.retrieval.communities import CommunityIndex
 from crmrag_query.verify.run import verify_folder
 from tests.support.builds import Project, build_all, make_project
 

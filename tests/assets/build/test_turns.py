@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_assets.build.locks import SharedClock, Turns, api_turns, server_turns, turns_at
+from crmrag_assets.build.step import SharedClock, Turns, api_turns, server_turns, turns_at
 from crmrag_assets.indexes.encoder import LiteLLMEncoder
 from crmrag_assets.opened import encoder_of
 from crmrag_query.config.datasets import EmbeddingConfig

@@ -14,9 +14,9 @@ import dagster as dg
 import pyoxigraph as ox
 import pytest
 
-from crmrag_assets.automation import failure_message
 from crmrag_assets.cli import commands
 from crmrag_assets.cli.options import size_text
+from crmrag_assets.definitions import failure_message
 from crmrag_assets.instance import open_instance
 from crmrag_assets.operations.notify import Message
 from crmrag_query.artifacts.release import open_release

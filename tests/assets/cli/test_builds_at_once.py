@@ -9,7 +9,7 @@ import pyoxigraph as ox
 import pytest
 import yaml
 
-from crmrag_assets.build.locks import FOLDER, READERS
+from crmrag_assets.build.step import FOLDER, READERS
 from crmrag_query.artifacts.release import open_release
 from tests.support.builds import Project, start_build, turtle
 from tests.support.daemon import until

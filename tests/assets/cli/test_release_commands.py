@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from crmrag_assets.build.locks import dataset_lock
+from crmrag_assets.build.step import dataset_lock
 from crmrag_query.artifacts.manifest import switch
 from crmrag_query.cli.main import group
 from tests.support.shared import own_two_releases

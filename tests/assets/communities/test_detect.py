@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from crmrag_assets.communities.detect import Net, detect, leiden, modularity
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.communities import NONE, Communities
 from crmrag_query.config import load_method
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.graph import Graph
+from crmrag_query.retrieval.communities import NONE, Communities
 from tests.support.builds import build_all, make_project
 
 HEAD = """@prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix ex: <http://example.org/> .

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from crmrag_assets.communities.summarise import read_theme
-from crmrag_assets.steps import communities as steps
+from crmrag_assets.steps import indexes as steps
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.communities import Communities, Summaries
 from crmrag_query.errors import ModelError
 from crmrag_query.llm.model import Message
+from crmrag_query.retrieval.communities import Communities, Summaries
 from tests.support.builds import build_all, make_project
 
 FINE = {"title": "Works of one painter", "summary": "They were made by one painter. Most are murals."}

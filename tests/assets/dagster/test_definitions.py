@@ -12,10 +12,10 @@ import dagster as dg
 import pytest
 import yaml
 
-from crmrag_assets.assets import CHUNKS_NOTE
 from crmrag_assets.build.step import ARTIFACTS, LAYERS, PLACES, chunk_keys
 from crmrag_assets.definitions import defs
 from crmrag_assets.instance import known_betas
+from crmrag_assets.launch import CHUNKS_NOTE
 from crmrag_assets.partitions import (
     chunk_order,
     dataset_chunk_partitions,

@@ -14,13 +14,12 @@ import pytest
 from click.testing import CliRunner
 
 from crmrag_assets import launch
-from crmrag_assets.automation import vectors_wanted
 from crmrag_assets.build.context import choose_share
-from crmrag_assets.build.locks import embedding_lock
+from crmrag_assets.build.step import embedding_lock
 from crmrag_assets.build.store import Published
 from crmrag_assets.cli.build import embed as embed_command
-from crmrag_assets.indexes.embed import SHARES
-from crmrag_assets.indexes.encoder import HashEncoder
+from crmrag_assets.definitions import vectors_wanted
+from crmrag_assets.indexes.encoder import SHARES, HashEncoder
 from crmrag_assets.instance import open_instance
 from crmrag_assets.launch import EmbedRequest, EmbedResult, run_embed
 from crmrag_assets.opened import cache_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from crmrag_assets.automation import failure_message
+from crmrag_assets.definitions import failure_message
 from crmrag_assets.instance import (
     FAULT,
     KIND,

@@ -18,7 +18,7 @@ import yaml
 from dagster import DagsterInstance
 from filelock import FileLock
 
-from crmrag_assets.build.locks import HOLDER
+from crmrag_assets.build.step import HOLDER
 from crmrag_assets.definitions import defs
 from crmrag_assets.instance import LOST, open_instance
 from crmrag_assets.partitions import BuildResource

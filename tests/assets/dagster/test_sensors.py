@@ -16,22 +16,21 @@ import dagster as dg
 import pytest
 import yaml
 
-from crmrag_assets.automation import (
+from crmrag_assets.build.step import BuildContext, dataset_lock, is_locked
+from crmrag_assets.build.store import PUBLISHED, confirm
+from crmrag_assets.definitions import (
     CHECK,
     EMBEDDING,
     PARTITION,
     TELLING,
     busy,
     dataset_of,
+    defs,
     names_of,
     schedules_of,
     sensors_of,
 )
-from crmrag_assets.automation import check_freshness as look
-from crmrag_assets.build.locks import dataset_lock, is_locked
-from crmrag_assets.build.step import BuildContext
-from crmrag_assets.build.store import PUBLISHED, confirm
-from crmrag_assets.definitions import defs
+from crmrag_assets.definitions import check_freshness as look
 from crmrag_assets.instance import open_instance
 from crmrag_assets.launch import build_config, build_job, build_tags
 from crmrag_assets.operations.freshness import read_declared
@@ -181,7 +180,7 @@ def test_the_definitions_of_a_project_load_with_all_of_them_and_warn_of_nothing(
         "from crmrag_assets.definitions import defs; r = defs.get_repository_def()\n"
         "print(sorted(s.name for s in r.sensor_defs), [s.name for s in r.schedule_defs],"
         " [k.name for k in defs.resolve_asset_graph().asset_check_keys if 'fresh' in k.name])\n"
-        "from crmrag_assets.assets import evaluation; print([*list(evaluation.specs)[0].owners])"
+        "from crmrag_assets.definitions import evaluation; print([*list(evaluation.specs)[0].owners])"
     )
     done = subprocess.run(
         [sys.executable, "-W", "default", "-c", code],
@@ -440,7 +439,7 @@ def test_what_is_stale_is_recorded_and_told_once_until_a_look_confirms_it(
 
 
 def test_a_build_checks_the_age_of_every_data_set(project: Project, instance: dg.DagsterInstance) -> None:
-    from crmrag_assets.automation import releases_are_fresh
+    from crmrag_assets.definitions import releases_are_fresh
 
     (project.context().store.root / PUBLISHED).unlink()
     found = releases_are_fresh(dg.build_asset_check_context(instance=instance), folders(project))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from crmrag_query.artifacts.manifest import entries
 from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_EVENT, FLAG_LABELLED, FLAG_SKOLEM
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from tests.support.graphs import Row, graph_from_rows, graph_from_turtle, node_of, quad_rows, read_quads
 from tests.support.random_graphs import random_rows
 

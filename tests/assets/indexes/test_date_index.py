@@ -16,8 +16,7 @@ from crmrag_query.config import load_method
 from crmrag_query.dates import Interval, day_number, year_interval
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, extents
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import load_ontology
+from crmrag_query.ontology.load import Category, load_ontology
 from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import DATED_BY, META, SCHEMA_VERSION, DateIndex
 from tests.support.graphs import graph_from_turtle, node_of

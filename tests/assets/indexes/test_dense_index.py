@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crmrag_assets.indexes.dense import write_dense
-from crmrag_assets.indexes.embed import WINDOW_SCHEMA, Embedded
+from crmrag_assets.indexes.encoder import WINDOW_SCHEMA, Embedded
 from crmrag_query.artifacts.manifest import entries
 from crmrag_query.config.loading import Dense
 from crmrag_query.errors import BuildError, ReleaseError

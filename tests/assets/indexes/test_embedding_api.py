@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crmrag_assets.indexes.embed import embed_chunk
-from crmrag_assets.indexes.encoder import LiteLLMEncoder, export_encoder
+from crmrag_assets.indexes.encoder import LiteLLMEncoder, embed_chunk, export_encoder
 from crmrag_query.artifacts.release import Opener
 from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.errors import ModelError, ModelUnreachable

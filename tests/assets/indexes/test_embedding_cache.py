@@ -11,18 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.indexes.embed import (
+from crmrag_assets.indexes.encoder import (
     BATCH,
+    HashEncoder,
     VectorCache,
     embed_chunk,
     encode_lacking,
+    encoder_for,
     key_of,
     lacking,
     open_embedded,
     record_type,
     write_embedded,
 )
-from crmrag_assets.indexes.encoder import HashEncoder, encoder_for
 from crmrag_query.artifacts.manifest import entries
 from crmrag_query.config.datasets import EmbeddingConfig
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.indexes.embed import SHARES, by_importance, shares_of
+from crmrag_assets.indexes.encoder import SHARES, by_importance, shares_of
 from crmrag_query.graph.arrays import FLAG_LABELLED
 
 

@@ -23,8 +23,7 @@ from crmrag_assets.profile.kinds import CHARACTERS, TOP, class_sets
 from crmrag_query.artifacts.manifest import entries
 from crmrag_query.config import load_method
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import load_ontology
+from crmrag_query.ontology.load import Category, load_ontology
 from crmrag_query.plans.profile import PROFILE, READABLE, Content, Extent, Fact, Profile
 from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import DATED_BY, DateIndex

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_assets.indexes.embed import windows
 from crmrag_assets.indexes.encoder import (
     ACCELERATOR,
     CPU,
@@ -20,6 +19,7 @@ from crmrag_assets.indexes.encoder import (
     batches,
     describe,
     model_identity,
+    windows,
 )
 from crmrag_query.config.datasets import EmbeddingConfig
 from crmrag_query.errors import ModelError

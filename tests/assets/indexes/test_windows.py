@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_assets.indexes.embed import split, windows
+from crmrag_assets.indexes.encoder import split, windows
 
 
 def words(texts: Sequence[str]) -> list[int]:

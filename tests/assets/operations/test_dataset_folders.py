@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from crmrag_assets.build.locks import dataset_lock
+from crmrag_assets.build.step import dataset_lock
 from crmrag_assets.instance import open_instance
 from crmrag_assets.operations.dataset_folders import folders, removing, renaming
 from crmrag_assets.partitions import DATASET

@@ -20,7 +20,7 @@ from crmrag_assets.build.store import Published
 from crmrag_assets.harvest.source import OfFiles
 from crmrag_assets.operations.watch import Listing, Verdict, Watched, compare, watch
 from crmrag_assets.sources import source_for
-from crmrag_assets.steps.release import RELEASE
+from crmrag_assets.steps.registry import RELEASE
 from crmrag_query.config.operations import Watching
 from tests.support.builds import Project, build_all, make_project, turtle
 from tests.support.endpoints import Always, quad

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from crmrag_assets.build.step import BuildContext, run_step
 from crmrag_assets.cli.partitions import LOSSES, MODELS, partitions
-from crmrag_assets.graph_partitions.questions import Worded
+from crmrag_assets.graph_partitions.evaluate import Worded
 from crmrag_assets.opened import documents_of
 from crmrag_assets.quality.checks import parts_within_limit
 from crmrag_assets.steps.registry import STEPS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_assets.build.locks import dataset_lock
+from crmrag_assets.build.step import dataset_lock
 from crmrag_assets.release.publish import RolledBack, roll_back, switching
 from crmrag_query.artifacts.manifest import CURRENT, PREVIOUS, pointer, release_ids, switch
 from crmrag_query.artifacts.release import open_release

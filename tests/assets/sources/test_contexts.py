@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from crmrag_assets.harvest.report import Tally
 from crmrag_assets.sources.look import first_statements
 from crmrag_assets.sources.rdf.lines import SHIPPED, WithContexts, read_statements
-from crmrag_assets.sources.streams import JSON_LD, ByteStream
+from crmrag_assets.sources.spooled import JSON_LD, ByteStream
 from crmrag_query.cli.datasets import datasets
 from crmrag_query.config import load_datasets, load_method
 from crmrag_query.config.datasets import parse_dataset

@@ -19,7 +19,7 @@ from crmrag_assets.sources.rdf.kind import RdfFiles
 from crmrag_query.artifacts.manifest import chunk_of
 from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import load_method
-from crmrag_query.config.sources.endpoint import EndpointConfig
+from crmrag_query.config.sources import EndpointConfig
 from crmrag_query.errors import BuildError, ConfigError, SourceError
 from tests.support.harvests import Chunks, files_of, harvested, row_of
 

@@ -11,7 +11,7 @@ import pyoxigraph as ox
 import pytest
 import zstandard
 
-from crmrag_assets.sources.streams import ByteStream, format_of, sniff
+from crmrag_assets.sources.spooled import ByteStream, format_of, sniff
 from crmrag_query.errors import SourceError
 
 QUADS = [

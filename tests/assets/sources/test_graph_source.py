@@ -27,7 +27,7 @@ from crmrag_assets.sources.kinds import Opening
 from crmrag_query.answers.ask import prepare
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.config.loading import load_method
-from crmrag_query.config.sources.graph import GraphConfig
+from crmrag_query.config.sources import GraphConfig
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import SourceError
 from tests.support.builds import build_all, make_project

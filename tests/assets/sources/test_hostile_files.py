@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from crmrag_assets.build.step import SilentProgress
-from crmrag_assets.sources import streams
+from crmrag_assets.sources import spooled as streams
 from crmrag_assets.sources.rdf.kind import RdfFiles
 from crmrag_query.config.loading import load_method
 from crmrag_query.errors import OntologyError, SourceError

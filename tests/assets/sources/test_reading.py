@@ -15,7 +15,7 @@ from crmrag_assets.harvest.report import Tally
 from crmrag_assets.harvest.triples import IRI, XSD_STRING
 from crmrag_assets.sources.rdf import lines
 from crmrag_assets.sources.rdf.lines import blocks, read_lines, read_statements
-from crmrag_assets.sources.streams import JSON_LD, N_QUADS, N_TRIPLES, RDF_XML, TRIG, TURTLE, ByteStream
+from crmrag_assets.sources.spooled import JSON_LD, N_QUADS, N_TRIPLES, RDF_XML, TRIG, TURTLE, ByteStream
 from crmrag_query.errors import SourceError
 
 GOOD = [f'<http://x/{n}> <http://x/p> "value {n}" .' for n in range(6)]

@@ -22,7 +22,7 @@ from crmrag_query import Client
 from crmrag_query.artifacts.release import open_release
 from crmrag_query.config.datasets import parse_dataset
 from crmrag_query.config.loading import load_method
-from crmrag_query.config.sources.wiki import WikiConfig
+from crmrag_query.config.sources import WikiConfig
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import SourceError
 from tests.support.builds import build_all, make_project

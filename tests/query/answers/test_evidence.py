@@ -17,7 +17,6 @@ from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Exclusion
 from crmrag_query.artifacts.release import Release
 from crmrag_query.codec import from_plain, parse_json, to_json
-from crmrag_query.communities import Communities, Summaries, Theme
 from crmrag_query.context import context as findings
 from crmrag_query.context.assemble import FINDINGS, assemble
 from crmrag_query.context.context import FINDING_KINDS, Context, Finding
@@ -27,8 +26,9 @@ from crmrag_query.llm.model import CannedModel
 from crmrag_query.mcp.views import SourceView
 from crmrag_query.questions.form import read_question
 from crmrag_query.retrieval.channels import find_mode
+from crmrag_query.retrieval.communities import Communities, Summaries, Theme
 from crmrag_query.retrieval.scores import Candidate
-from crmrag_query.service.openai import sources_text
+from crmrag_query.service.answering import sources_text
 from tests.support.builds import build_all, make_project
 from tests.support.shared import TROODOS, shared_release
 

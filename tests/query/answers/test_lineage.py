@@ -16,7 +16,7 @@ from crmrag_query.artifacts.manifest import chunk_of
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.graph import Graph
-from crmrag_query.relationships.engine import Catalogue
+from crmrag_query.plans.world import World
 from tests.support.builds import BASE, CRM, build_all, make_project
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -49,7 +49,7 @@ def test_a_line_of_a_relationship_tells_the_path_and_the_way_over_the_triple(chu
     s, p, o = f"{BASE}painting4", f"{CRM}P14_carried_out_by", f"{BASE}painter1"
     found = lineage(churches, s, p, o, f"{BASE}mural4")
     (created,) = [line for line in found.lines if line.entity == f"{BASE}mural4"]
-    relationship = churches[Catalogue][churches[Catalogue].number(created.relationship)]
+    relationship = churches[World].catalogue[churches[World].catalogue.number(created.relationship)]
     assert relationship.label == "created by" and created.path in {path.id for path in relationship.paths}
     assert [(step.s, step.o) for step in created.way] == [(s, f"{BASE}mural4"), (s, o)]
     assert [step.forward for step in created.way] == [False, True]

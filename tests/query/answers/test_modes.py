@@ -18,7 +18,6 @@ from crmrag_query.artifacts.release import Opener, Release, open_release
 from crmrag_query.client.local import open_engine
 from crmrag_query.client.wire import Ask as AskRequest
 from crmrag_query.client.wire import ListModes
-from crmrag_query.communities import Communities
 from crmrag_query.config.loading import Mode
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
@@ -27,6 +26,7 @@ from crmrag_query.llm.model import Message
 from crmrag_query.retrieval import channels
 from crmrag_query.retrieval.channels import find_mode, known_modes, lacking, modes_of
 from crmrag_query.retrieval.channels.release import Noise, nonsense
+from crmrag_query.retrieval.communities import Communities
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.release_channels import Calibration

@@ -12,8 +12,9 @@ from crmrag_query.answers.records import Source, SourceLink
 from crmrag_query.answers.sources import SNIPPET_CHARACTERS, SourceList
 from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.documents.documents import Documents
-from crmrag_query.entities.details import Coordinates, Dates, Details, Named
+from crmrag_query.entities.details import Details
 from crmrag_query.graph.graph import Graph
+from crmrag_query.shown import Coordinates, Dates, Named
 from tests.support.builds import build_all, make_project
 
 PREFIXES = """@prefix crm: <http://www.cidoc-crm.org/cidoc-crm/> . @prefix e: <http://e.org/> .

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from crmrag_query.answers import exact
 from crmrag_query.answers.ask import Conversation, ask
 from crmrag_query.artifacts.release import Release, open_release
-from crmrag_query.cli.teach import teach as command
+from crmrag_query.cli.evaluate import teach as command
 from crmrag_query.errors import ConfigError, CrmRagError, QuestionError
 from crmrag_query.evaluation.evaluate import replay
 from crmrag_query.plans.execute import members_of

@@ -10,9 +10,9 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.context.assemble import assemble
 from crmrag_query.context.context import ContextLine, Kind
 from crmrag_query.documents.documents import Documents, Line
-from crmrag_query.entities.details import SourceTriple
 from crmrag_query.graph.graph import Graph
 from crmrag_query.retrieval.scores import Candidate
+from crmrag_query.shown import SourceTriple
 from tests.query.context.conftest import analysis_of, built, candidates_of
 from tests.support.shared import TROODOS
 

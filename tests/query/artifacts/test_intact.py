@@ -12,10 +12,10 @@ import pytest
 from pyarrow import ipc
 
 from crmrag_query import Client
-from crmrag_query.artifacts import release as intact
+from crmrag_query.artifacts import files as intact
 from crmrag_query.artifacts.manifest import read_manifest
 from crmrag_query.artifacts.release import UNREAD, Release, open_release
-from crmrag_query.client import local as releases
+from crmrag_query.client import library as releases
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.graph import Graph
 from tests.support.flips import ANSWERED, REFUSED, Flip, attempts, random_flips

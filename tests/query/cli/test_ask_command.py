@@ -20,8 +20,8 @@ from crmrag_query.answers.records import (
 )
 from crmrag_query.cli.ask import ask, chat, tell
 from crmrag_query.cli.look import modes
-from crmrag_query.entities.details import SourceTriple
 from crmrag_query.errors import QuestionError, ReleaseNotFound
+from crmrag_query.shown import SourceTriple
 from crmrag_query.text import printable
 from tests.support.builds import Project, build_all, make_project
 from tests.support.modes import SHIPPED, THERE_ARE

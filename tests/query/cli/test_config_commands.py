@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from crmrag_query.cli.datasets import datasets
-from crmrag_query.cli.ontology import ontology
+from crmrag_query.cli.datasets import datasets, ontology
 from crmrag_query.config import load_datasets
-from crmrag_query.config.sources.endpoint import EndpointConfig
+from crmrag_query.config.sources import EndpointConfig
 from crmrag_query.errors import ConfigError, MissingExtraError
 
 

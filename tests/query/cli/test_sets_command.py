@@ -22,7 +22,7 @@ from crmrag_query.answers.records import (
 )
 from crmrag_query.artifacts.release import Release
 from crmrag_query.cli.ask import ask, chat, set_of, tell
-from crmrag_query.cli.sets import set_
+from crmrag_query.cli.look import set_
 from crmrag_query.errors import QuestionError
 from crmrag_query.plans.records import Plan
 from crmrag_query.sets.build import Told, answer_set

@@ -30,8 +30,7 @@ from crmrag_query.codec import (
     to_plain,
     to_problem,
 )
-from crmrag_query.entities.details import Coordinates, Named, SourceTriple
-from crmrag_query.shown import Shown
+from crmrag_query.shown import Coordinates, Named, Shown, SourceTriple
 
 texts = st.text(st.characters(codec="utf-8"))
 strings = st.lists(texts, max_size=3).map(tuple)

@@ -17,7 +17,8 @@ from crmrag_query.client.local import open_engine
 from crmrag_query.documents.documents import record_of
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import CannedModel, LiteLLM
-from crmrag_query.relationships.engine import Catalogue, walk
+from crmrag_query.plans.world import World
+from crmrag_query.relationships.engine import walk
 from tests.query.client.conftest import Calling, calling
 from tests.support.api_server import api_server
 
@@ -137,10 +138,12 @@ def test_relationships_have_their_true_counts_however_many_are_shown(call: Calli
 
     entity, release = call("entity", ASINOU), open_release("sample", data)
     node = release[Graph].node(ASINOU)
-    found = walk(release[Graph].adjacency, release.ontology, release[Catalogue], np.array([node], np.int32))
+    found = walk(
+        release[Graph].adjacency, release.ontology, release[World].catalogue, np.array([node], np.int32)
+    )
     expected: dict[str, set[str]] = {}
     for number, target in zip(found.relationship.tolist(), found.target.tolist(), strict=True):
-        expected.setdefault(release[Catalogue][number].id, set()).add(release[Graph].iri(target))
+        expected.setdefault(release[World].catalogue[number].id, set()).add(release[Graph].iri(target))
     assert {group.key: group.total for group in entity.relationships} == {
         key: len(targets) for key, targets in expected.items()
     }

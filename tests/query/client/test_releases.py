@@ -11,7 +11,7 @@ import pytest
 
 from crmrag_query import Client, ReleaseWarning, errors
 from crmrag_query.artifacts.manifest import switch
-from crmrag_query.client import local as releases
+from crmrag_query.client import library as releases
 from tests.support.shared import own_two_releases
 
 QUESTION = "Who painted Mural 4?"

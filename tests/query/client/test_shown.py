@@ -24,8 +24,7 @@ from crmrag_query.client.records import (
     Ranking,
     Related,
 )
-from crmrag_query.entities.details import Named, SourceTriple
-from crmrag_query.shown import Shown, bidi, link, paragraphs, table
+from crmrag_query.shown import Named, Shown, SourceTriple, bidi, link, paragraphs, table
 
 QUESTION = "When was the church of Asinou built?"
 ASINOU = "https://example.org/troodos/church/asinou"

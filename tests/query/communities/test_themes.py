@@ -18,12 +18,12 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.cli.main import group
 from crmrag_query.client.local import open_engine
 from crmrag_query.client.wire import ListThemes
-from crmrag_query.communities import WORDS, Communities, Summaries
 from crmrag_query.config.loading import sentences
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import QuestionError, ReleaseError, UnknownEntity
 from crmrag_query.language import LANGUAGES
 from crmrag_query.retrieval.channels import find_mode
+from crmrag_query.retrieval.communities import WORDS, Communities, Summaries
 from tests.conftest import ROOT
 from tests.support.shared import sample_release
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from crmrag_query.config import DatasetConfig, load_datasets, load_method
 from crmrag_query.config.datasets import add_dataset, entry_text
 from crmrag_query.config.reading import Requests, default_folder
-from crmrag_query.config.sources.endpoint import EndpointConfig, OwnRequests
+from crmrag_query.config.sources import EndpointConfig, OwnRequests
 from crmrag_query.errors import ConfigError
 from crmrag_query.validation import check_dataset
 

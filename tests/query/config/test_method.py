@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from crmrag_query.config import DatasetConfig, Method, config_hash, load_method
+from crmrag_query.config import Method, config_hash, load_method
 from crmrag_query.config.loading import read_stored_method, released_method
-from crmrag_query.config.reading import FORMER, config_folder, default_folder
+from crmrag_query.config.reading import config_folder, default_folder
 from crmrag_query.context.assemble import HIGH_VALUE
 from crmrag_query.errors import ConfigError
 from crmrag_query.ontology.load import load_ontology, take_apart
@@ -197,28 +197,6 @@ def test_a_mistake_is_told_with_file_key_value_and_remedy(
     assert str(folder / file) in told and message in told and f"{key}: " in told
 
 
-FIXED, IN_LANGUAGES = "Its value is fixed: remove", "This stands in languages/ now: remove"
-
-
-@pytest.mark.parametrize(("file", "text", "key", "what"), [
-    ("method.yaml", "conversation: {more: [any more]}", "conversation[.\\w]*", IN_LANGUAGES),
-    ("method.yaml", "conversation: {vague_words: 3}", "conversation[.\\w]*", FIXED),
-    ("method.yaml", "retrieval: {reach: {own: {specific: 0.5}}}", "retrieval[.\\w]*", FIXED),
-    ("method.yaml", "linking: {least: 0.2}", "linking[.\\w]*", FIXED),
-    ("method.yaml", "retrieval: {stages: {walked: true}}", r"retrieval\.stages", r"stands in modes\.yaml"),
-    ("method.yaml", "retrieval: {stages: {}}", r"retrieval\.stages", r"stands in modes\.yaml"),
-    ("questions.yaml", "grammar: {en: {which: [which]}}", "grammar", "stands in languages/ now"),
-    ("questions.yaml", "languages: {en: {stop: [the]}}", r"languages\.en\.stop", "stands in languages/ now"),
-    ("questions.yaml", "conversation: {more: [any more]}", "conversation", "stands in languages/ now"),
-])  # fmt: skip
-def test_a_key_that_is_no_setting_any_more_is_told_where_it_stands_or_to_be_fixed(
-    tmp_path: Path, file: str, text: str, key: str, what: str
-) -> None:
-    (tmp_path / file).write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigError, match=rf"{key}: no setting any more .*{what}"):
-        load_method(tmp_path)
-
-
 def test_a_release_that_pins_words_of_questions_opens_and_is_read_by_those_that_ship() -> None:
     stored = METHOD.model_dump(mode="json")
     old = stored["questions"]
@@ -233,18 +211,6 @@ def test_the_constants_of_retrieval_and_context_name_codes_of_the_ontology() -> 
     ontology = load_ontology()
     assert LITTLE | TYPE_MODIFIERS.keys() <= ontology.classes.keys()
     assert ontology.properties.keys() >= {code.removesuffix("i") for code in HIGH_VALUE}
-
-
-def test_the_former_keys_are_whole_ones() -> None:
-    assert {"harvest", "retrieval.reach", "retrieval.reach.own.specific", "names.role_properties"} <= FORMER
-    assert "endpoint.requests.retries" in DatasetConfig.former
-
-
-@pytest.mark.parametrize("name", ["kinds.yaml", "parsing.yaml", "exonyms.yaml"])
-def test_a_file_that_is_read_no_more_is_named_with_where_its_words_are_now(folder: Path, name: str) -> None:
-    (folder / name).write_text("kinds: {}\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match=rf"{name}(.|\n)*read no more(.|\n)*Remove it"):
-        load_method(folder)
 
 
 def test_all_mistakes_of_a_file_are_told_at_once(folder: Path) -> None:

@@ -13,8 +13,7 @@ from click.testing import CliRunner
 from crmrag_query.cli.datasets import datasets
 from crmrag_query.config import DatasetConfig, load_datasets
 from crmrag_query.config.datasets import add_dataset
-from crmrag_query.config.sources.endpoint import EndpointConfig
-from crmrag_query.config.sources.rdf import RdfConfig
+from crmrag_query.config.sources import EndpointConfig, RdfConfig
 from crmrag_query.errors import ConfigError
 
 URL = "https://example.org/sparql"

@@ -14,7 +14,7 @@ from crmrag_query.context.assemble import COUNTS_CHARACTERS, assemble
 from crmrag_query.context.context import Context, Kind
 from crmrag_query.documents.documents import CHAINED, Documents, Line
 from crmrag_query.graph.graph import Graph, TriplesIndex
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.retrieval.scores import Candidate

@@ -12,9 +12,9 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.context.assemble import CENTRAL, MAKERS, RELATIONSHIPS, TYPES, counts_lines
 from crmrag_query.context.context import Budget, frame
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
+from crmrag_query.plans.world import World
 from crmrag_query.questions.form import Form
-from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import Aggregation
 from tests.query.context.conftest import analysis_of
 
@@ -65,7 +65,7 @@ def test_what_was_asked_for_comes_first(sample: Release) -> None:
             f"Most connected of {category.name}"
         )
         first = items(said, "Relationships by pairs")[0].split(" (")[0].rsplit(" ", 1)[0]
-        ends = [one.domain | one.range for one in sample[Catalogue] if one.label == first]
+        ends = [one.domain | one.range for one in sample[World].catalogue if one.label == first]
         assert any(end & category for end in ends)
 
 

@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 from crmrag_query.answers.records import Answer, Source
 from crmrag_query.artifacts.manifest import PIPELINE
 from crmrag_query.context.context import Context, ContextLine, ContextSource, Kind
-from crmrag_query.entities.details import Named
 from crmrag_query.errors import QuestionError
 from crmrag_query.evaluation.evaluate import parse_stages, systems
-from crmrag_query.evaluation.interval import interval
 from crmrag_query.evaluation.questions import GoldQuestion
 from crmrag_query.evaluation.scores import (
     MEASURES,
     alike,
+    interval,
     judged,
     measure,
     qrels_text,
@@ -34,6 +33,7 @@ from crmrag_query.evaluation.scores import (
     states_number,
 )
 from crmrag_query.questions.form import Form
+from crmrag_query.shown import Named
 from tests.support.modes import CRM, STAGES
 
 pytest.importorskip("ir_measures")

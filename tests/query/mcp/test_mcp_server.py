@@ -16,7 +16,7 @@ from mcp.client.stdio import stdio_client
 from starlette.applications import Starlette
 
 from crmrag_query.cli.main import group
-from crmrag_query.client.base import AsyncClient
+from crmrag_query.client import AsyncClient
 from crmrag_query.client.local import open_engine
 from tests.conftest import ROOT
 from tests.query.mcp.conftest import Hosted, command, hosted

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.ontology.categories import Category, load_categories
-from crmrag_query.ontology.load import load_ontology, take_apart
+from crmrag_query.ontology.load import Category, load_categories, load_ontology, take_apart
 
 ONTOLOGY, CATEGORIES = load_ontology(), load_categories()
 PRIORITY = [Category.Actor, Category.Event, Category.Place, Category.Concept, Category.Time, Category.Thing]

@@ -14,7 +14,7 @@ from crmrag_query.artifacts.release import Release, open_release
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Member, Plan, read_plan
 from crmrag_query.plans.within import Scope, read_within

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crmrag_query.config import load_method
 from crmrag_query.dates import year_interval
 from crmrag_query.linking import How, LinkedEntity, Mention
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.questions.form import Analysis, Form, analyse
 from crmrag_query.text import tokenize
 

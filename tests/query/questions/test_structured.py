@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crmrag_query.config import load_method
 from crmrag_query.llm.model import CannedModel, LiteLLM, Metered
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.questions.followup import ConversationState, Focus, Kind, Turn
 from crmrag_query.questions.form import BY_WORDS, Form, analyse
 from crmrag_query.questions.model import analyse_with_model, read_reply, rewrite_with_model

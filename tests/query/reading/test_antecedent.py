@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import (
     Among,
@@ -21,7 +21,8 @@ from crmrag_query.plans.records import (
 )
 from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import ConversationState, Focus
-from crmrag_query.reading.earlier import Antecedent, antecedent_of, as_list, changed, rest_of
+from crmrag_query.reading.earlier import antecedent_of
+from crmrag_query.reading.records import Antecedent, as_list, changed, rest_of
 from tests.support.parse_world import BASE, Museum
 
 Where = tuple[Constraint, ...]

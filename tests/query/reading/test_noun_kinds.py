@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from crmrag_query.language import language
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.records import Target
 from crmrag_query.plans.world import World, targeted
 from crmrag_query.reading import lexicon

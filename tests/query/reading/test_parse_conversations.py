@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from crmrag_query.reading.earlier import Antecedent
+from crmrag_query.reading.records import Antecedent
 from tests.support.parse_world import Museum
 
 MAKER = "?x @maker"

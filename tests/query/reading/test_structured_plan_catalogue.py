@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.graph.graph import Graph, TriplesIndex
-from crmrag_query.linking import NameIndex
-from crmrag_query.plans.kinds import Kinds, made
 from crmrag_query.plans.profile import Profile, TypeProfile
 from crmrag_query.plans.records import Among, Plan
-from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import ConversationState, Kind, Turn
 from crmrag_query.questions.form import Form
 from crmrag_query.reading.catalogue import (
@@ -27,7 +22,6 @@ from crmrag_query.reading.catalogue import (
     earlier_of,
     written,
 )
-from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.text import tokens
 from tests.support.small_world import iri, small_release
 
@@ -152,17 +146,6 @@ def test_turns_of_a_conversation_stand_for_what_they_showed() -> None:
         Earlier("Churches?", Plan(where=(Among(iris=("http://e/a",)),))),
         Earlier("And churches?"),
     )
-
-
-def test_a_release_without_a_profile_is_told_by_its_classes_and_relations(
-    small: Release, tmp_path: Path
-) -> None:
-    bare = replace(small, folder=tmp_path)
-    bare.__dict__.update(method=small.method, ontology=small.ontology)
-    bare._parts.update({part: small[part] for part in (Graph, Catalogue, NameIndex, TriplesIndex)})
-    bare._parts[Kinds] = made(bare[World], ())  # as of a release that has no lexicon either
-    found = told(bare, "Which churches are in Kolva?")
-    assert "types" not in found and found["classes"] and len(found["relationships"]) > 10
 
 
 def test_rows_are_ordered_by_likeness_then_frequency_and_else_stay() -> None:

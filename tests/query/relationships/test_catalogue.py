@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from crmrag_query.config import load_method
 from crmrag_query.config.loading import RelationshipSet
 from crmrag_query.errors import ConfigError
-from crmrag_query.ontology.categories import load_categories
-from crmrag_query.ontology.load import load_ontology
+from crmrag_query.ontology.load import load_categories, load_ontology
 from crmrag_query.relationships.engine import (
     Catalogue,
     Step,

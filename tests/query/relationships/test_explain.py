@@ -7,8 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import Ontology
+from crmrag_query.ontology.load import Category, Ontology
 from crmrag_query.relationships.engine import Hop, explain, walk
 from tests.query.relationships.test_walk import THING, catalogue_with, everyone
 from tests.support.frgraphs import Net, catalogue_of, chained

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from crmrag_query.errors import CrmRagError
 from crmrag_query.graph.arrays import Ints, Longs
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import Ontology
+from crmrag_query.ontology.load import Category, Ontology
 from crmrag_query.relationships import engine as frontier
 from crmrag_query.relationships.engine import (
     Catalogue,

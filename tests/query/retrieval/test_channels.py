@@ -17,9 +17,9 @@ from crmrag_query.dates import Interval, year_interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import LinkedEntity, Mention
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
+from crmrag_query.plans.world import World
 from crmrag_query.questions.form import Form
-from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval import release_channels as channels
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.retrieval.dense import DenseIndex
@@ -179,7 +179,9 @@ def test_what_is_tied_to_an_entity_by_relationships_and_triples(form: Form, muse
 
 def test_a_relationship_that_is_asked_for_ties_more(museum: Release) -> None:
     things = {
-        one.label for one in museum[Catalogue] if (one.domain, one.range) == (Category.Thing, Category.Place)
+        one.label
+        for one in museum[World].catalogue
+        if (one.domain, one.range) == (Category.Thing, Category.Place)
     }
     found = tied(museum, ("museum", 1.0), cues=frozenset(things))
     assert found == some({"museum": OWN[Form.SPECIFIC], "icon": CUED, "bowl": CUED})

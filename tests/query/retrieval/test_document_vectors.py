@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from crmrag_assets.indexes.dense import write_dense
-from crmrag_assets.indexes.embed import WINDOW_SCHEMA, Embedded
+from crmrag_assets.indexes.encoder import WINDOW_SCHEMA, Embedded
 from crmrag_query.config.loading import Dense
 from crmrag_query.retrieval.dense import DenseIndex
 

@@ -17,7 +17,7 @@ from crmrag_query.config import load_method
 from crmrag_query.config.loading import RetrievalConfig, ShareByForm
 from crmrag_query.dates import Interval
 from crmrag_query.linking import LinkedEntity, Mention
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval import pipeline
 from crmrag_query.retrieval.pipeline import Retrieved, k_of, retrieve

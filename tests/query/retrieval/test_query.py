@@ -7,7 +7,7 @@ import pytest
 
 from crmrag_query.dates import year_interval
 from crmrag_query.linking import LinkedEntity, Mention
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.questions.form import Analysis, Form, Reading
 from crmrag_query.retrieval.release_channels import Query, telling
 

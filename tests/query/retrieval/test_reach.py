@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_query.ontology.categories import Category
-from crmrag_query.ontology.load import Ontology
+from crmrag_query.ontology.load import Category, Ontology
 from crmrag_query.relationships.engine import Catalogue, Path, Relationship, read_step
 from crmrag_query.retrieval.release_channels import EVERY, Reach, by_document, coverage
 from tests.support.frgraphs import Net, catalogue_of, chained

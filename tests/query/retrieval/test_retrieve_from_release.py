@@ -12,7 +12,7 @@ from crmrag_query.dates import Interval, year_interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import LinkedEntity, Mention
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
 from crmrag_query.questions.form import Form
 from crmrag_query.retrieval import pipeline
 from crmrag_query.retrieval.dense import DenseIndex

@@ -14,7 +14,7 @@ import yaml
 from crmrag_query.answers.ask import Ask, ask, stream
 from crmrag_query.answers.records import Answer, Done
 from crmrag_query.artifacts.release import Opener, Release, open_release
-from crmrag_query.client.base import Client
+from crmrag_query.client import Client
 from crmrag_query.config import load_method
 from crmrag_query.config.loading import OPENERS
 from crmrag_query.errors import ConfigError, ModelError, QuestionError, ReleaseError

@@ -12,17 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from crmrag_assets.cli.releases import releases
+from crmrag_query.artifacts.files import check_signature, make_key, sign_release
 from crmrag_query.artifacts.manifest import MANIFEST, SIGNATURE
-from crmrag_query.artifacts.release import (
-    SIGNERS,
-    Opener,
-    check_signature,
-    make_key,
-    open_release,
-    sign_release,
-)
+from crmrag_query.artifacts.release import SIGNERS, Opener, open_release
 from crmrag_query.cli.releases import verify
-from crmrag_query.client.local import Library
+from crmrag_query.client.library import Library
 from crmrag_query.errors import ConfigError, MissingExtraError, ReleaseError
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from crmrag_query.artifacts.files import faults_of_files, provenance_faults
 from crmrag_query.artifacts.manifest import COMPANIONS, MANIFEST, PROVENANCE, read_manifest
-from crmrag_query.artifacts.release import faults_of_files, provenance_faults
 from crmrag_query.errors import ReleaseError
 from crmrag_query.verify.run import verify_folder
 

@@ -7,29 +7,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import ipc
 
-from crmrag_query import Client
+from crmrag_query.artifacts.files import Part
 from crmrag_query.artifacts.manifest import read_manifest
-from crmrag_query.artifacts.release import Part, open_release
-from crmrag_query.communities import Communities
+from crmrag_query.artifacts.release import open_release
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.linking import NameIndex
-from crmrag_query.plans.kinds import Kinds, Schema
+from crmrag_query.plans.kinds import Kinds
 from crmrag_query.plans.profile import Profile
-from crmrag_query.reading.ties import Ties
 from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
+from crmrag_query.retrieval.communities import Communities
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.retrieval.token_vectors import TokenVectors
-from crmrag_query.verify.run import verify_folder
 from tests.support.spoiling import Spoil, edit_json
 
 REBUILD, UPGRADE = "crmrag build churches", "pip install --upgrade crmrag"
@@ -50,10 +47,6 @@ WITH_SCHEMA: dict[type[Part], str] = {
 """Parts of a release -> the file that tells their schema."""
 
 Rewritten = Callable[[Path, Spoil], Path]
-
-
-def without_lexicon(folder: Path) -> None:
-    shutil.rmtree(folder / "lexicon")
 
 
 def versioned(path: str, schema: object) -> Spoil:
@@ -109,21 +102,6 @@ def test_a_method_of_other_kinds_of_values_is_refused_with_the_command_that_rebu
     spoil = edit_json("config.json", lambda method: method.update(retrieval=3))
     with pytest.raises(ReleaseError, match=REBUILD):
         _ = open_release(rewritten(flat, spoil)).method
-
-
-def test_a_release_from_before_there_was_a_lexicon_works_it_out(flat: Path, rewritten: Rewritten) -> None:
-    older, now = open_release(rewritten(flat, without_lexicon)), open_release(flat)
-    assert older[Kinds].relations == () != now[Kinds].relations
-    for field in ("node", "category", "class_number", "size", "labelled", "step_property", "step_triples"):
-        assert np.array_equal(getattr(older[Kinds], field), getattr(now[Kinds], field)), field
-    assert older[Schema].steps == now[Schema].steps
-    assert {id: older[Ties].reach(id) for id in older.method.relations} == {
-        id: now[Ties].reach(id) for id in now.method.relations
-    }
-    question = "Which icons are in the church?"
-    with Client(older.folder) as then, Client(now.folder) as today:
-        assert then.ask(question).text == today.ask(question).text
-    assert verify_folder(older.folder).holds
 
 
 def test_a_lexicon_that_was_pinned_and_is_not_there_is_named(flat: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from crmrag_assets.sources.endpoint.client import Client, Unanswered
 from crmrag_assets.sources.endpoint.results import Row, Table
 from crmrag_assets.sources.rdf.lines import valid_iri
 from crmrag_query.config.loading import load_method
-from crmrag_query.config.sources.endpoint import EndpointConfig
+from crmrag_query.config.sources import EndpointConfig
 from crmrag_query.syntax import RDF_TYPE
 
 E = "http://example.org/"

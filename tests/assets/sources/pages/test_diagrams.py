@@ -12,7 +12,7 @@ from benchmarks.extraction import DIAGRAM, Drawing, Score, baseline, by_model, t
 from crmrag_assets.sources.pages.extract import Extractor
 from crmrag_assets.sources.pages.render import render
 from crmrag_query.config.loading import ExtractionPart, Profile, load_method
-from crmrag_query.config.sources.pages import PagesConfig
+from crmrag_query.config.sources import PagesConfig
 from crmrag_query.llm.model import LiteLLM
 from crmrag_query.llm.pool import ModelPool
 from tests.support.pdf import pdf

@@ -36,7 +36,7 @@ from crmrag_assets.steps.pages import PAGE_EXTRACTIONS, PAGE_IMAGES, make_images
 from crmrag_assets.steps.registry import run_chunks
 from crmrag_query import Client
 from crmrag_query.config.loading import Profile, load_method
-from crmrag_query.config.sources.pages import PagesConfig
+from crmrag_query.config.sources import PagesConfig
 from crmrag_query.documents.pages import READ_GRAPH, READINGS, load
 from crmrag_query.errors import ConfigError
 from crmrag_query.llm.model import LiteLLM

@@ -1,5 +1,6 @@
 """The communities of a release: which documents are in each, which are made of which, and what was left out of them. And what
-is told of each, a title and a few sentences: what a language model wrote, or composed of what was gathered."""
+is told of each, a title and a few sentences: what a language model wrote, or composed of what was gathered; and the index by
+which a question finds them."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from crmrag_query.artifacts.manifest import (
     canonical_json,
+    open_array,
     open_arrays,
     open_ipc,
     open_meta,
@@ -27,7 +29,9 @@ from crmrag_query.dates import Interval, civil, describe, year_interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints, Longs
-from crmrag_query.ontology.categories import Category
+from crmrag_query.ontology.load import Category
+from crmrag_query.retrieval.scores import fuse
+from crmrag_query.retrieval.sparse import SparseIndex
 from crmrag_query.timing import Kept
 
 SCHEMA_VERSION: Final = 1
@@ -327,3 +331,50 @@ def write_summaries(folder: Path, rows: Iterable[dict[str, Any]]) -> None:
     with pa.OSFile(str(folder / TABLE), "wb") as sink, pa.ipc.new_file(sink, SCHEMA) as writer:
         writer.write_batch(batch)
     (folder / SUMMARIES_META).write_text(canonical_json({"schema": SCHEMA_VERSION}), encoding="utf-8")
+
+
+INDEX: Final = "community_index"
+VECTORS: Final = "vectors"
+LOOKED_AT = 50  # of each ranking
+
+
+@dataclass(frozen=True)
+class CommunityIndex:
+    """``sparse``: BM25 of the themes and their members' names; ``vectors`` float32 [c, dimension], of length 1 or 0."""
+
+    sparse: SparseIndex
+    vectors: npt.NDArray[np.float32]
+
+    @classmethod
+    def from_release(cls, release: Release) -> CommunityIndex:
+        release.require(INDEX)
+        return cls.open(release.folder / INDEX, len(release[Communities]))
+
+    @classmethod
+    def open(cls, folder: Path, communities: int) -> CommunityIndex:
+        sparse, vectors = SparseIndex.open(folder), open_array(folder, VECTORS)
+        if sparse.documents != communities or vectors.ndim != 2 or len(vectors) != communities:
+            raise ReleaseError(f"The index in {folder} is of other communities.", rebuild(folder))
+        return cls(sparse, cast(npt.NDArray[np.float32], vectors))
+
+    @cached_property
+    def encoded(self) -> npt.NDArray[np.bool_]:
+        """Which communities have a vector, bool [communities]."""
+        return np.asarray(self.vectors.any(axis=1))
+
+    def search(
+        self, text: str, vector: npt.NDArray[np.float32], among: Ints, k: int
+    ) -> list[tuple[int, float]]:
+        """The ``k`` best of the communities ``among`` with their cosines: rankings by cosine, of those with a vector, and by
+        words, fused, words twice; of one without a vector the cosine is 0."""
+        if not len(among):
+            return []
+        cosine = np.asarray(self.vectors @ vector, np.float64)
+        mask = np.zeros(len(cosine), bool)
+        mask[among] = True
+        encoded = among[self.encoded[among]]
+        order = encoded[np.lexsort((encoded, -cosine[encoded]))][:LOOKED_AT].tolist()
+        dense = order if vector.any() else []
+        words = self.sparse.search(text, LOOKED_AT, mask).ranking
+        fused = fuse([words, words], dense, len(encoded) / len(among), LOOKED_AT)
+        return [(one, float(cosine[one])) for one, _ in fused[:k]]

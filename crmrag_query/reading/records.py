@@ -1,0 +1,111 @@
+"""What the parts of reading share: what a name or noun may mean, and what went before in a conversation, as plans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from crmrag_query.graph.arrays import Ints
+from crmrag_query.linking import LinkedEntity, Mention
+from crmrag_query.plans.records import (
+    Among,
+    Compute,
+    Constraint,
+    Dated,
+    Member,
+    Plan,
+    Related,
+    Target,
+    Texted,
+    Valued,
+)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a name or noun of a question may stand for.
+
+    ``nodes``: all that it may be, ascending; ``target``: of a noun; ``iris``: of a name; ``plan``: of what went before in a
+    conversation; ``cost``: how unlikely it is; ``generic``: all of a category; ``only``: what else holds of
+    these; ``category``: a mask; ``less``: classes of which none is meant.
+    """
+
+    nodes: Ints = field(repr=False, compare=False)
+    target: Target | None = None
+    iris: tuple[str, ...] = ()
+    plan: Plan | None = field(default=None, repr=False)
+    cost: float = 0.0
+    generic: bool = False
+    only: Related | None = None
+    category: int = 0
+    less: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> bool:
+        return self.target is None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for meanings of the same nodes."""
+        return (self.iris, self.target, self.less, self.only, self.plan)
+
+
+@dataclass(frozen=True)
+class Antecedent:
+    """What went before.
+
+    ``plan``: of the last set that was spoken of; ``before``: of the one before it; ``focus``: entities that "it" and "she"
+    stand for, best first; ``categories``: mask of what the set's members are; ``sure``: the set was an exact one; ``place``:
+    what "there" stands for.
+    """
+
+    plan: Plan | None
+    before: Plan | None = None
+    focus: tuple[LinkedEntity, ...] = ()
+    categories: int = 0
+    sure: bool = True
+    place: Mention | None = None
+
+    @property
+    def mention(self) -> Mention | None:
+        """What is in focus, as if it had been named."""
+        return Mention(0, 0, self.focus[0].name, self.focus[:1]) if self.focus else None
+
+
+def as_list(plan: Plan) -> Plan:
+    """The members of a plan, whatever was made of them; a ranking stays one, since it tells who they are."""
+    return plan if plan.compute.kind in ("rank", "list") else plan.model_copy(update={"compute": Compute()})
+
+
+def rest_of(earlier: Antecedent) -> Plan | None:
+    """What the set before holds beside the last one: "and the others?"."""
+    if earlier.plan is None or earlier.before is None:
+        return None
+    return Plan(
+        where=(Member(plan=as_list(earlier.before)), Member(plan=as_list(earlier.plan), negated=True))
+    )
+
+
+def changed(plan: Plan, constraints: Sequence[Constraint]) -> Plan:
+    """The plan with constraints in place of those of the same kind ("and in 1890?"), else added to it."""
+    where = list(plan.where)
+    for new in constraints:
+        place = next((at for at, old in enumerate(where) if _same_slot(old, new)), None)
+        if place is None:
+            where.append(new)
+        else:
+            where[place] = new
+    return Plan(target=plan.target, where=tuple(where))
+
+
+def _same_slot(old: Constraint, new: Constraint) -> bool:
+    """Whether both say something of the same kind: a date, a title, the same relation."""
+    if new.negated or old.negated or isinstance(old, Among | Member):
+        return False
+    if isinstance(old, Dated) and isinstance(new, Dated):
+        return True
+    if isinstance(old, Texted) and isinstance(new, Texted):
+        return old.way == new.way
+    if isinstance(old, Valued) and isinstance(new, Valued):
+        return old.way == new.way
+    return isinstance(old, Related) and isinstance(new, Related) and old.way == new.way
