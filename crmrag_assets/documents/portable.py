@@ -72,7 +72,7 @@ class Numbering:
         100,000 and more, each of which a binary search would look for at twenty places.
         """
         shift, places = self._places
-        at = places[ids >> shift]
+        at: Longs = places[ids >> shift]
         behind = np.flatnonzero(self._ascending[at] < ids)
         while len(behind):
             at[behind] += 1
