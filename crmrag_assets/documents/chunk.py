@@ -413,10 +413,9 @@ def _tables(entities: Ints, lines: pl.DataFrame) -> tuple[pa.Table, pa.Table]:
 
 def _matches_table(setting: Setting, matches: Matches) -> pa.Table:
     """Matches with the paths' numbers in the method's catalogue: the most specific path that gets there."""
-    path = matches.path.copy()
-    for number in np.unique(matches.relationship).tolist():
-        at = matches.relationship == number
-        path[at] = setting.ways.order[number][path[at]]
+    paths = max(map(len, setting.ways.order), default=0)
+    order = np.array([np.pad(one, (0, paths - len(one))) for one in setting.ways.order], np.int16)
+    path = order[matches.relationship, matches.path] if len(matches) else matches.path
     columns = (matches.source, matches.relationship, matches.target, path)
     kinds = SCHEMAS["matches"].types
     return pa.table([pa.array(c, k) for c, k in zip(columns, kinds, strict=True)], schema=SCHEMAS["matches"])

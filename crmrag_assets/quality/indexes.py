@@ -52,10 +52,11 @@ ALL = "all"
 def every_entity_is_told(context: BuildContext) -> Finding:
     """Every entity has a document, or stands in that of another: what stands in none is never found."""
     graph, documents = graph_of(context), documents_of(context)
-    entity = np.flatnonzero(graph.flags & FLAG_ENTITY != 0)
+    is_entity = graph.flags & FLAG_ENTITY != 0
+    entity = np.flatnonzero(is_entity)
     home = documents.entity_document[entity]
     untold = entity[(home < 0) | (home >= documents.count)]
-    own = len(np.intersect1d(entity, documents.entities))
+    own = int(np.count_nonzero(is_entity[documents.entities]))
     within = len(entity) - own - len(untold)
     counts = {"entities": len(entity), "untold": len(untold), "own_documents": own, "within_others": within}
     rows: list[Row] = [{"iri": graph.iri(n), "label": graph.label(n)} for n in untold[:SHOWN].tolist()]

@@ -364,6 +364,7 @@ def run_chunks(step: Step, context: BuildContext, chunks: Sequence[str]) -> Iter
         made = chain.from_iterable(side_by_side(context, _make_all, items, count))
     for outcome in there.values():
         yield outcome or next(made)
+    next(made, None)  # nothing is left, but processes whose work is not seen to end are ended with it
 
 
 TURNS = 4  # of each process at least, so that all of them end at about the same time

@@ -420,17 +420,18 @@ def closure(
     What has been reached is kept in layers of falling size, so that a chain of n hops costs about n log n.
     """
     layers, fresh = [frontier], frontier
-    while len(fresh):
+    while True:
         found = hop(adjacency, moves, fresh, limit, ranks)
         if found is None:
             return None
         fresh = _improved(found, layers)
+        if not len(fresh):
+            return distinct(layers) if len(layers) > 1 else layers[0]
         layers.append(fresh)
         while len(layers) > 1 and len(layers[-2]) < 2 * len(layers[-1]):
             layers[-2:] = [distinct(layers[-2:])]
         if sum(map(len, layers)) > limit and halves(frontier) is not None:
             return None
-    return distinct(layers)
 
 
 def _improved(found: Longs, layers: Sequence[Longs]) -> Longs:

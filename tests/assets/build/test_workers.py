@@ -145,6 +145,18 @@ def test_processes_are_kept_until_one_is_killed_and_end_with_the_block(project: 
     assert not alive(pids[2])
 
 
+def test_processes_are_kept_after_they_made_chunks(project: Project) -> None:
+    context = parallel(project.context(8))
+    forget(context, "fr_documents")
+    with kept_processes():
+        with processes(context, context.threads) as before:
+            assert not any(
+                one.reused for one in run_chunks(STEPS["fr_documents"], context, chunks_of(context))
+            )
+        with processes(context, context.threads) as after:
+            assert after.pool is before.pool
+
+
 WAITING = """
 import sys, time
 from pathlib import Path
