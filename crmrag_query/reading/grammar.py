@@ -761,7 +761,7 @@ class Grammar:
         used = state.used | {
             flag.first for role, flag in flags.items() if role in NEGATIONS or role in EXCEPTIONS
         }
-        far_cost = w.far_parent * hops
+        far_cost = w.far_parent * hops * (1 + self._is_of_last(state, item)) if hops else 0.0
         new = len(state.nodes)
         unclear = item.refers if excepted else self._follows_excepted(item)
         left_out = frozenset({f"which are left out: {item.text}"} if unclear else ())
@@ -841,6 +841,15 @@ class Grammar:
             insort(self._highest, made.score)
             del self._highest[:-BEAM]
             yield made
+
+    def _is_of_last(self, state: State, item: Item) -> bool:
+        """Whether an item stands in the genitive right behind the noun before: "deeds with a seal *of the weavers*"."""
+        place = state.places[state.spine[-1]]
+        if place is None or place.sort != "noun" or place.last > item.first:
+            return False
+        small = all(word in self.own.stop for word in self.words[place.last : item.first])
+        lead = self._lead(item)
+        return small and "of" in lead and "agent" not in lead
 
     def _denied(self, item: Item, says: Collection[int]) -> Item | None:
         """The word behind an item that denies the verb behind itself, by which the item is tied: "did Bell *not* make"."""
@@ -1248,14 +1257,12 @@ class Grammar:
 
     def _number_before(self, item: Item) -> Item | None:
         """The last number before an item, with only small words between: "*three* or more different lighthouses"."""
+        numbers = [one for one in self.items if one.sort == "number" and one.last <= item.first]
+        if not numbers:
+            return None
         spoken = {at for one in self.items if one.sort in SPOKEN for at in range(one.first, one.last)}
-        for number in reversed(
-            [one for one in self.items if one.sort == "number" and one.last <= item.first]
-        ):
-            between = {*range(number.last, item.first)}
-            if len(between) < 2 or not between & (self.open | spoken):
-                return number
-        return None
+        between = {*range(numbers[-1].last, item.first)}
+        return numbers[-1] if len(between) < 2 or not between & (self.open | spoken) else None
 
     def _attach_date(self, state: State, item: Item, flags: Mapping[str, Item]) -> Iterator[State]:
         period = item.value if isinstance(item.value, Interval) else None
@@ -1927,18 +1934,23 @@ class Grammar:
         meaning = Meaning(nodes, Target(categories=("Thing",)), generic=True)
         return meaning, Item(behind, behind, "noun", 0.0, "")
 
+    @cached_property
+    def _acts(self) -> list[Target]:
+        return self.kinds.acts(frozenset(self.stems))
+
     def _acquired_as(
         self, plan: Plan, head: Meaning, bare: Related | None
     ) -> tuple[list[Constraint], frozenset[str]]:
         """That things were acquired as the question says, "bought", "bequeathed", where the data tells that apart; a doubt
         where the plan is not simply one of things that were acquired. ``bare``: what is said without an object."""
-        wanted = self.kinds.acts(frozenset(self.stems))
+        if not (wanted := self._acts):
+            return [], frozenset()
         acquired = [one for one in (*plan.where, plan.compute, bare) if one and _is_acquisition(one)]
         called = {iri for one in wanted for iri in (*one.types, *one.classes)}
         said = {
             iri for one in parts_of(plan) for name in ("types", "classes") for iri in getattr(one, name, ())
         }
-        if not wanted or not acquired or called & said:
+        if not acquired or called & said:
             return [], frozenset()
         if head.category & THING and not any(getattr(one, "negated", False) for one in acquired):
             way = Way(relations=("acquisition",))
@@ -2135,8 +2147,8 @@ MEANT = NEGATIONS | EXCEPTIONS | RANKING | frozenset({
     "operators.compare", LASTING,
 })  # fmt: skip
 """Operators that change what is asked for: a reading that does not use one is not whole."""
-WHAT: Mapping[CategoryName, float] = {"Thing": 0.4, "Concept": 0.6, "Actor": 0.7, "Event": 0.7, "Place": 0.7}
-"""What "what" may mean beside works, and how unlikely each is."""
+WHAT: Mapping[CategoryName, float] = {"Thing": 0.4, "Concept": 0.6, "Event": 0.9, "Actor": 1.0, "Place": 1.0}
+"""What "what" may mean beside works, and how unlikely each is: people and places are asked for by other words."""
 
 
 EDGES: Mapping[str, Edge] = {

@@ -728,9 +728,9 @@ class Lexicon:
                 if name in words:
                     found |= words[name]
                 elif name not in self.world.ontology.classes:
-                    said = local_words(name)
-                    noun = own.verbs_of(fold(said).rpartition(" ")[2])  # "treated" of a treatment
-                    found.update(own.stems(said), translated([said], code), noun)
+                    called = local_words(name)
+                    found |= own.verbs_of(fold(called).rpartition(" ")[2])  # "treated" of a treatment
+                    found.update(own.stems(called), translated([called], code))
                 else:
                     labels = self.world.ontology.classes[name].labels
                     said = own.stems(labels.get(code, ""))
