@@ -761,7 +761,7 @@ class Grammar:
         used = state.used | {
             flag.first for role, flag in flags.items() if role in NEGATIONS or role in EXCEPTIONS
         }
-        far_cost = w.far_parent * hops * (1 + self._is_of_last(state, item)) if hops else 0.0
+        far_cost = w.far_parent * hops
         new = len(state.nodes)
         unclear = item.refers if excepted else self._follows_excepted(item)
         left_out = frozenset({f"which are left out: {item.text}"} if unclear else ())
@@ -841,15 +841,6 @@ class Grammar:
             insort(self._highest, made.score)
             del self._highest[:-BEAM]
             yield made
-
-    def _is_of_last(self, state: State, item: Item) -> bool:
-        """Whether an item stands in the genitive right behind the noun before: "deeds with a seal *of the weavers*"."""
-        place = state.places[state.spine[-1]]
-        if place is None or place.sort != "noun" or place.last > item.first:
-            return False
-        small = all(word in self.own.stop for word in self.words[place.last : item.first])
-        lead = self._lead(item)
-        return small and "of" in lead and "agent" not in lead
 
     def _denied(self, item: Item, says: Collection[int]) -> Item | None:
         """The word behind an item that denies the verb behind itself, by which the item is tied: "did Bell *not* make"."""
