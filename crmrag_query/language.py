@@ -162,6 +162,12 @@ class Language:
                 if words[-1] == said or (len(said) == MAN and words[-1].endswith(said) and words[-1] != said):
                     yield (*words[:-1], words[-1].removesuffix(said) + form)
 
+    def verbs_of(self, noun: str) -> frozenset[str]:
+        """The stems of the verbs that a folded noun may be made of, by its ending: "bury" for "burial"; none for none."""
+        made = self.raw.get("nominal", {}).items()
+        bases = ((noun.removesuffix(end), verbs) for end, verbs in made if noun.endswith(end))
+        return frozenset(self.stem(base + verb) for base, verbs in bases for verb in verbs if base + verb)
+
     def stems(self, text: str) -> tuple[str, ...]:
         """Stems of the words of a text, in order, without stop words."""
         return tuple(self.stem(word) for word in tokenize(text) if word not in self.stop)

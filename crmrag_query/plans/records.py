@@ -368,8 +368,8 @@ _NEST = f"At most {DEEPEST} may be nested."
 _CONDITIONS = (Related, Dated, Texted, Valued, Among, Member, StatedIn, ReadFromPage, Either, Column)
 
 
-def parts_of(plan: Plan) -> Iterator[Part | tuple[object, ...]]:
-    """A plan, all that it is made of, and their tuples that hold anything, in no order."""
+def parts_of(plan: Part) -> Iterator[Part | tuple[object, ...]]:
+    """A plan or a part of one, all that it is made of, and their tuples that hold anything, in no order."""
     waiting: list[Part | tuple[object, ...]] = [plan]
     while waiting:
         part = waiting.pop()
@@ -378,8 +378,8 @@ def parts_of(plan: Plan) -> Iterator[Part | tuple[object, ...]]:
         waiting += [one for one in inner if one and isinstance(one, (Part, tuple))]
 
 
-def ways_of(plan: Plan) -> Iterator[Way]:
-    """All ways in a plan, those that others go on with among them, in no order."""
+def ways_of(plan: Part) -> Iterator[Way]:
+    """All ways in a plan or a part of one, those that others go on with among them, in no order."""
     waiting: list[Part | tuple[object, ...]] = [plan]
     while waiting:
         part = waiting.pop()

@@ -31,8 +31,10 @@ from crmrag_query.plans.records import (
     Constraint,
     Dated,
     Edge,
+    Either,
     Measure,
     Member,
+    Part,
     Plan,
     Related,
     Target,
@@ -40,8 +42,9 @@ from crmrag_query.plans.records import (
     Valued,
     Way,
     parts_of,
+    ways_of,
 )
-from crmrag_query.plans.world import World, class_numbers, leading_to, pairs
+from crmrag_query.plans.world import World, leading_to, pairs
 from crmrag_query.questions.lexicon import Chunk
 from crmrag_query.reading.items import (
     IDLE,
@@ -60,7 +63,6 @@ from crmrag_query.reading.items import (
 )
 from crmrag_query.reading.lexicon import (
     NARROWER,
-    PREPOSITIONS,
     VAGUE,
     WHEREABOUTS,
     KindWords,
@@ -269,7 +271,8 @@ class Grammar:
         self.free = tuple(
             at
             for at, word in enumerate(self.words)
-            if at not in taken and word not in self.own.stop and word not in idle and len(word) > 1
+            if at not in taken and word not in self.own.stop and word not in idle
+            if len(word) > 1 or word.isdigit()
             if not self._is_light(at)
         )
         self.open = frozenset(self.free)
@@ -407,8 +410,9 @@ class Grammar:
                 continue
             if word in roles["pronouns.own"] and self.words[at - 1] in roles["prepositions.with"]:
                 yield f"stands for something: {word}"
-            if any("operators.only" in role for _, role in self.own.phrases.at(self.words, at)):
-                yield f"only: {word}"
+            only = any("operators.only" in role for _, role in self.own.phrases.at(self.words, at))
+            if only and not any(at < one.first <= at + 2 and one.roles & RANKING for one in self.items):
+                yield f"only: {word}"  # but not "just the top three"
         if self.form.asks and not self.form.counts:
             for item in spoken:
                 low = max(0, item.first - 2)
@@ -423,8 +427,6 @@ class Grammar:
                 yield from (f"two are asked for: {one.text}" for one in after if one.roles & SECOND)
             if self.form.counts and item.roles & WHERE_OR_WHEN and not self._is_relative(item):
                 yield f"two are asked for: {item.text}"  # "how many are *where*"
-        for item in asking_anew(self.items, self.words, self.own):
-            yield f"a second question: {item.text}"
         # What "or" joins is one item; where it joins none, as of verbs, what is read holds of both or of one alone.
         yield from (f"either: {item.text}" for item in self.items if "operators.or" in item.roles)
         dates = [item for item in self.items if item.sort == "date"]
@@ -476,6 +478,7 @@ class Grammar:
         behind = {opener.last for opener in openers}
         if self.words and form.what and self._dangles() and not any(one.first in behind for one in nouns):
             openers = []
+        nouns = [one for one in nouns if not self._is_participle(one)]
         for opener in reversed(openers):
             direct = next((one for one in (*nouns, *referring) if self._stands_behind(opener, one)), None)
             if direct is not None:
@@ -674,6 +677,14 @@ class Grammar:
             self._lead(one) or self.words[one.last : one.last + 1] == ("s",) or one.last == noun.first
             for one in names
         )
+
+    def _is_participle(self, noun: Item) -> bool:
+        """Whether what may be a noun says what was done: "what was *broadcast* in 1953", without article or plural."""
+        copula = noun.first - 1
+        if copula < 1 or self.words[copula] not in self.own.roles["verbs.be"]:
+            return False
+        asks = any(copula <= one.last <= noun.first and "questions.what" in one.roles for one in self.items)
+        return asks and len(noun) == 1 and not self._is_plural(noun)
 
     def _is_asked_for(self, item: Item) -> bool:
         """Whether an item stands right behind "which" or "how many"."""
@@ -974,13 +985,15 @@ class Grammar:
 
     def _first(self, state: State, op: Item) -> int:
         """How many are asked for: the number beside a superlative, or before what is asked for; else one."""
-        head = state.places[0]
-        for item in self.items:
-            if item.sort == "number" and isinstance(item.value, int) and item.value:
-                beside = abs(item.first - op.last) <= 1 or abs(op.first - item.last) <= 1
-                before = head is not None and 0 <= head.first - item.last <= 2
-                if beside or before:
-                    return item.value
+        head, further = state.places[0], [one for one in self.items if one.roles & RANKING and one is not op]
+        numbers = [(one, one.value) for one in self.items if isinstance(one.value, int) and one.value]
+        for item, value in numbers:
+            before = head is not None and 0 <= head.first - item.last <= 2
+            if before or _is_beside(item, op):
+                return value
+        for item, value in numbers:
+            if any(_is_beside(item, one) for one in further):
+                return value  # "most of our costumes? Just the *top three*."
         bare = self.words[head.first - 1] if head is not None and head.first else ""
         return self.own.numbers.get(bare) or 1  # "les *deux* œuvres", where the two words are one phrase
 
@@ -1024,10 +1037,10 @@ class Grammar:
         misplaced = w.far_parent * 3 if modifies_next else 0.0
         is_type, scored = self._is_type(item), []
         nearness = {at: w.said * self._nearness(at, item, place) for at in self.open}
-        for tie in self.ties.between(near, far, self.own.code, self.said, self.form.asks):
+        for tie in self.ties.between(near, far, self.own.code, self.said, self.form.asks, leads):
             if "place" in leads and tie.last in WHEREABOUTS:
                 continue
-            if leads == {"about"} and "about" not in PREPOSITIONS.get(tie.last, ()):
+            if leads == {"about"} and "about" not in self.ties.lexicon.leads(tie.last):
                 continue  # who wrote *about* Sappho need not have written what is called so
             says = self._said_by(tie)
             if headless and self.head_words:  # a noun before all else says what the near end is
@@ -1044,8 +1057,8 @@ class Grammar:
                 # what a verb says, a noun in the name of a step says half again: "*buyer* of" a lot, not "*lot* in auction"
                 gain += w.ends if item.stems & tie.ends or not says else w.ends / 2
                 evidence = True
-            fits = PREPOSITIONS.get(tie.last)
-            if leads and fits is not None:
+            fits = self.ties.lexicon.leads(tie.last)
+            if leads and fits:
                 if leads & fits:
                     gain += w.prep
                     evidence = True
@@ -1053,7 +1066,7 @@ class Grammar:
                     gain -= w.wrong_agent * (not says)  # whatever is said has a passive: "owned by"
                 elif leads != {"of"}:
                     gain -= w.wrong_prep
-            if not dangling.isdisjoint(PREPOSITIONS.get(tie.first, ())):
+            if not dangling.isdisjoint(self.ties.lexicon.leads(tie.first)):
                 gain += w.prep
                 evidence = True
             if tie.stated and "material" in leads:  # "in bronze"
@@ -1236,8 +1249,13 @@ class Grammar:
         }
 
     def _number_before(self, item: Item) -> Item | None:
-        near = [one for one in self.items if one.sort == "number" and 0 <= item.first - one.last <= 1]
-        return near[-1] if near else None
+        """The last number before an item, with only small words between: "*three* or more different lighthouses"."""
+        numbers = [one for one in self.items if one.sort == "number" and one.last <= item.first]
+        if not numbers:
+            return None
+        spoken = {at for one in self.items if one.sort in SPOKEN for at in range(one.first, one.last)}
+        between = {*range(numbers[-1].last, item.first)}
+        return numbers[-1] if len(between) < 2 or not between & (self.open | spoken) else None
 
     def _attach_date(self, state: State, item: Item, flags: Mapping[str, Item]) -> Iterator[State]:
         period = item.value if isinstance(item.value, Interval) else None
@@ -1354,7 +1372,10 @@ class Grammar:
         """How things lead to the number of an amount, all stems that say it, and whether it may be no other."""
         if amount.size:
             sized = self._sized(amount.size, near)
-            return None if sized is None else (sized[0], frozenset(), sized[1])
+            if sized is not None or not amount.unit:
+                return None if sized is None else (sized[0], frozenset(), sized[1])
+            called = self._number_called(self.own.stem(amount.unit), near)  # "longer than 40 *minutes*"
+            return None if called is None else (*called, True)
         stem = self.stems[amount.noun]
         if (called := self._number_called(stem, near)) is not None:
             return *called, True
@@ -1380,11 +1401,11 @@ class Grammar:
             has = factor_of(self.world, unit)
             if known and has and has[0] == known[0]:
                 return _scaled(bounds, known[1] / has[1], self.graph.iri(unit)), frozenset()
-        if units or known is None:
-            return None
         says = self.ties.lexicon.step_stems(way.paths[0][0], self.own.code) if way.paths else frozenset()
         if stem in says:  # "weight in kg"
             return bounds, frozenset()
+        if units or known is None:
+            return None
         has = next((one for word in says if len(word) > 1 and (one := known_unit(word)) is not None), None)
         if has is not None and has[0] == known[0]:
             return _scaled(bounds, known[1] / has[1]), frozenset()
@@ -1495,7 +1516,10 @@ class Grammar:
                 else:
                     # "Never restored" is what is not recorded; but all was made by somebody at some time. What happened to a
                     # thing is said by what events of that kind are called, and people may have done it or have met with it.
-                    unrecorded = bare.negated and bare.way.relations and not CREATION & {*bare.way.relations}
+                    told = bare.way.relations or (
+                        bare.way.paths and bare.way.paths[0][0] in self.ties.own_literals
+                    )
+                    unrecorded = bare.negated and told and not CREATION & {*bare.way.relations}
                     done = bare.way.relations == (CARRIED_OUT,) and not bare.way.inverse and not restricts
                     if not (unrecorded or done or (bare.way.types and not head.category & ACTOR)):
                         text = f"{BARE}: {' '.join(self.words[at] for at in sorted(says))}"
@@ -1567,8 +1591,10 @@ class Grammar:
             where.insert(0, Among(iris=head.iris))
         only = [*self._only(head, where)]
         where += [*self._lessened(head), *only]
-        plan, doubt = Plan(target=head.target or Target(), where=tuple(where), compute=compute), state.doubt
-        doubt |= self._bought(plan)
+        plan = Plan(target=head.target or Target(), where=tuple(where), compute=compute)
+        acquired, doubt = self._acquired_as(plan, head, bare)
+        plan = plan.model_copy(update={"where": (*plan.where, *acquired)})
+        doubt |= {one for one in state.doubt if not (acquired and one.startswith(BARE))}
         unused |= self._numbers_but(plan)
         if compute.kind == "group":
             unused -= {item.text for item in self.items if item.roles & PER}
@@ -1627,6 +1653,7 @@ class Grammar:
         """A way to anything at all that words without an object say, "inscriptions that were *transcribed*"; the node that
         they speak of, these words, what they gain, and whether it restricts anything: nothing that nearly all have does."""
         empty = frozenset() if ops.keys() & NEGATIONS else self.own.roles["verbs.empty"]  # "never *found*"
+        empty |= self.own.roles["verbs.asides"]
         said = frozenset(self.stems[at] for at in left if self.words[at] not in empty)
         if not said:
             return None
@@ -1742,10 +1769,11 @@ class Grammar:
     @cached_property
     def _unit(self) -> str:
         """The unit of time that the question has a word for, "" for none."""
-        for unit in TIMES:
-            if set(self.words) & self.own.roles[f"time.{unit}"]:
-                return unit
-        return ""
+        idle = {
+            at for one in self.items if "operators.idle" in one.roles for at in range(one.first, one.last)
+        }
+        words = {word for at, word in enumerate(self.words) if at not in idle}  # but not "over the years"
+        return next((unit for unit in TIMES if words & self.own.roles[f"time.{unit}"]), "")
 
     def _is_split(self, unit: str, ops: Mapping[str, Item]) -> bool:
         """Whether what is asked for is told apart by a unit of time: per century, in which decade most."""
@@ -1899,21 +1927,29 @@ class Grammar:
         meaning = Meaning(nodes, Target(categories=("Thing",)), generic=True)
         return meaning, Item(behind, behind, "noun", 0.0, "")
 
-    def _bought(self, plan: Plan) -> frozenset[str]:
-        """That what was bought is told with all else that was acquired, where the data tells purchases apart."""
-        words = vocabulary(self.own.code).classes.get(PURCHASE, frozenset())
-        if words.isdisjoint(self.stems):
-            return frozenset()
-        called = self.kinds.called("purchase")
-        if not called and not self.world.kept(tells_purchases):
-            return frozenset()
-        parts = [*parts_of(plan)]
-        ways = [one for one in parts if isinstance(one, Way)]
-        steps = {step.strip("^*!").removesuffix("i") for way in ways for path in way.paths for step in path}
-        acquired = bool(steps & OWNERSHIP) or any(ACQUIRING & {*way.relations} for way in ways)
-        kinds = {code for one in parts for code in (*getattr(one, "types", ()), *getattr(one, "classes", ()))}
-        purchases = not kinds.isdisjoint({PURCHASE, *called})
-        return frozenset({"bought or acquired otherwise"} if acquired and not purchases else ())
+    @cached_property
+    def _acts(self) -> list[Target]:
+        return self.kinds.acts(frozenset(self.stems))
+
+    def _acquired_as(
+        self, plan: Plan, head: Meaning, bare: Related | None
+    ) -> tuple[list[Constraint], frozenset[str]]:
+        """That things were acquired as the question says, "bought", "bequeathed", where the data tells that apart; a doubt
+        where the plan is not simply one of things that were acquired. ``bare``: what is said without an object."""
+        if not (wanted := self._acts):
+            return [], frozenset()
+        acquired = [one for one in (*plan.where, plan.compute, bare) if one and _is_acquisition(one)]
+        called = {iri for one in wanted for iri in (*one.types, *one.classes)}
+        said = {
+            iri for one in parts_of(plan) for name in ("types", "classes") for iri in getattr(one, name, ())
+        }
+        if not acquired or called & said:
+            return [], frozenset()
+        if head.category & THING and not any(getattr(one, "negated", False) for one in acquired):
+            way = Way(relations=("acquisition",))
+            so = tuple(Related(way=way, to=Anchor(plan=Plan(target=one))) for one in wanted)
+            return [so[0] if len(so) == 1 else Either(of=so)], frozenset()
+        return [], frozenset({"acquired so or otherwise"})
 
     def _numbers_but(self, plan: Plan) -> set[str]:
         """The numbers of a question that its plan does not have: "grave *12*"."""
@@ -2064,7 +2100,7 @@ OWNING = frozenset({"of", "agent", "about"})
 BARE = "without an object"
 NEARLY_ALL = 0.9  # a share of the things asked for
 SECOND = frozenset(
-    {"questions.who", "questions.where", "questions.when", "questions.what", "questions.how_many"}
+    f"questions.{one}" for one in ("who", "where", "when", "what", "how_many", "how_much", "how_long")
 )
 FURTHER = frozenset({"questions.list", "questions.what"})
 SPOKEN = frozenset({"name", "noun"})
@@ -2104,25 +2140,30 @@ MEANT = NEGATIONS | EXCEPTIONS | RANKING | frozenset({
     "operators.compare", LASTING,
 })  # fmt: skip
 """Operators that change what is asked for: a reading that does not use one is not whole."""
-WHAT: Mapping[CategoryName, float] = {"Thing": 0.4, "Concept": 0.6, "Actor": 0.7, "Event": 0.7, "Place": 0.7}
-"""What "what" may mean beside works, and how unlikely each is."""
+WHAT: Mapping[CategoryName, float] = {"Thing": 0.4, "Concept": 0.6, "Event": 0.9, "Actor": 1.0, "Place": 1.0}
+"""What "what" may mean beside works, and how unlikely each is: people and places are asked for by other words."""
 
 
 EDGES: Mapping[str, Edge] = {
     "creation_began": "begin", "creation_ended": "end", "begun_on": "begin", "ended_on": "end",
 }  # fmt: skip
 """Relations to the first or the last day of a date alone."""
-PURCHASE, OWNERSHIP = "E96", frozenset({"P22", "P23", "P24"})
+OWNERSHIP = frozenset({"P22", "P23", "P24"})
 CARRIED_OUT, USED_IN = "carried_out_by", "P16i"
 CREATION = frozenset({"created_by", "created_in", "created_on", "created_during", "production"})
 ACQUIRING = frozenset({"acquired_by", "acquired_on", "acquired_in", "acquisition", "given_by"})
 PER = frozenset({"operators.per", "operators.breakdown"})
 
 
-def tells_purchases(world: World) -> bool:
-    """Whether some acquisitions are stated to be purchases, and others not; see `World.kept`."""
-    bought, every = (world.of_classes(sorted(class_numbers(world, code) or ())) for code in (PURCHASE, "E8"))
-    return bool(bought.any() and (every & ~bought).any())
+def _is_beside(item: Item, op: Item) -> bool:
+    return abs(item.first - op.last) <= 1 or abs(op.first - item.last) <= 1
+
+
+def _is_acquisition(part: Part) -> bool:
+    """Whether a part of a plan goes over an acquisition."""
+    ways = [*ways_of(part)]
+    steps = {step.strip("^*!").removesuffix("i") for way in ways for path in way.paths for step in path}
+    return bool(steps & OWNERSHIP) or any(ACQUIRING & {*way.relations} for way in ways)
 
 
 def _bounds(
@@ -2195,9 +2236,9 @@ def followed_by(way: Way, after: Way) -> Way:
     return way.model_copy(update={"then": after if way.then is None else followed_by(way.then, after)})
 
 
-def asking_anew(items: Sequence[Item], words: Sequence[str], own: Language) -> Iterator[Item]:
-    """The words behind "and" that ask once more, in their order: "the heaviest coins, and *how much* does each weigh". Those
-    that count what the first asks for, "and how many are there of each", do not."""
+def second_question(items: Sequence[Item], words: Sequence[str], own: Language) -> int | None:
+    """Where a second question begins, with its "and": "the heaviest coins, *and how much does each weigh*". What counts what
+    the first asks for, "and how many are there of each", is none."""
     spoken = [item for item in items if item.sort in ("name", "noun", "date")]
     for item in sorted(items, key=lambda one: one.first):
         before = item.first - 1
@@ -2207,12 +2248,8 @@ def asking_anew(items: Sequence[Item], words: Sequence[str], own: Language) -> I
         each = any("operators.per" in one.roles for one in items if one.first >= item.last)
         counts = "questions.how_many" in item.roles and each
         if joined and item.roles & SECOND and not counts and any(one.last < item.first for one in spoken):
-            yield item
-
-
-def second_question(items: Sequence[Item], words: Sequence[str], own: Language) -> int | None:
-    """Where a second question begins, with its "and"."""
-    return next((item.first - 1 for item in asking_anew(items, words, own)), None)
+            return item.first - 1
+    return None
 
 
 def with_titles(

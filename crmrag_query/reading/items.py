@@ -847,7 +847,8 @@ def _is_verb(words: Sequence[str], stems: Sequence[str], at: int, own: Language)
     if not helped or not any(stems[at] in one.says for one in vocabulary(own.code).relations.values()):
         return False
     before = words[at - 1]
-    article = before in own.raw.get("asking", {}).get("articles", ())
+    asking = own.raw.get("asking", {})
+    article = before in (*asking.get("articles", ()), *asking.get("denying", ()))
     pronoun = before in own.stop and not article and not any(own.phrases.at(words[:at], at - 1))
     return pronoun or (not article and all(word in own.stop for word in words[at + 1 :]))
 
@@ -886,10 +887,26 @@ def _numbered(
             if 0 < len(nodes) <= MOST_NUMBERED:
                 iris = tuple(release[Graph].iri(int(node)) for node in nodes)
                 meanings.append(Meaning(nodes, iris=iris, cost=kind.cost, category=kind.category))
+        text = f"{noun.text} {words[at]}"
         if meanings:
-            yield Item(
-                noun.first, at + 1, "name", noun.score + 0.9, f"{noun.text} {words[at]}", tuple(meanings)
-            )
+            yield Item(noun.first, at + 1, "name", noun.score + 0.9, text, tuple(meanings))
+            continue
+        begun = {one.entity for one in named if " ".join(tokenize(one.name)).startswith(f"{text} ")}
+        meanings = _by_category(release, sorted(begun))  # "Studio 2, Quay Street" for "studio 2"
+        if 0 < len(begun) <= MOST_NUMBERED:
+            yield Item(noun.first, at + 1, "name", noun.score + 0.6, text, tuple(meanings), whole=False)
+
+
+def _by_category(release: Release, entities: Sequence[int]) -> list[Meaning]:
+    """Entities of one name as meanings, those of each category as one."""
+    graph, categories = release[Graph], release[World].adjacency.category
+    groups: dict[int, list[int]] = {}
+    for entity in entities:
+        groups.setdefault(int(categories[entity]), []).append(entity)
+    return [
+        Meaning(np.array(nodes, np.int32), iris=tuple(map(graph.iri, nodes)), cost=0.1, category=category)
+        for category, nodes in groups.items()
+    ]
 
 
 MOST_NUMBERED = 5  # things of one kind and number that are taken together

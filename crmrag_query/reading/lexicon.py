@@ -311,6 +311,17 @@ DATED = (
 
 
 @lru_cache(maxsize=len(LANGUAGES))
+def acts(code: str) -> Mapping[str, Stems]:
+    """The kinds of events that have verbs of their own, and the stems of these and of their nouns in a language."""
+    own = language(code)
+    return {
+        name: own.all_stems([*entry["words"].get(code, ()), *entry["verbs"].get(code, ())])
+        for name, entry in words_table("kinds")["kinds"].items()
+        if "verbs" in entry
+    }
+
+
+@lru_cache(maxsize=len(LANGUAGES))
 def event_verbs(code: str) -> tuple[tuple[Stems, Stems], ...]:
     """The verbs of each kind of event, as stems: of each kind those of no other, and all."""
     known = vocabulary(code).relations
@@ -420,19 +431,20 @@ PREPOSITIONS: Mapping[str, frozenset[str]] = {
         ("of from place", "P52 P51 P49 P50 P105"),
         (
             "of from place time",
-            "P7 P55 P53 P54 P74 P89 P27 P26 P8 P46i P106i P148i P128i P59i P9i P117 P10 P16i P12i",
+            "P7 P55 P53 P54 P74 P89 P27 P26 P8 P46i P106i P148i P128i P59i P9i P117 P10 P16i P12i O21",
         ),
         ("of from place time", "P11i P110i P31i P107i"),
         ("of from material", "P45 P126"),
         ("agent place with material", "P32"),
         ("agent with material", "P33"),
         ("of with material", "P2"),
-        ("of with about", "P62 P138 P129 P67 P65"),
-        ("of with", "P46 P106 P148 P128 P59 P9 P56 P43 P107 P1 P102 P16"),
+        ("of with about", "P62 P138 P129 P67 P65 K34"),
+        ("of with place", "P44"),
+        ("of with", "P46 P106 P148 P128 P59 P9 P56 P43 P107 P1 P102 P16 K14 K17"),
         ("place material", "P72"),
         ("from place time", "P4"),
         ("to", "P20 P101 P103 P17"),
-        ("of from", "P96 P97 P152"),
+        ("of from", "P96 P97 P152 P130"),
     )
     for code in codes.split()
 }
@@ -513,6 +525,7 @@ class Lexicon:
     _kinds: dict[str, KindWords] = field(default_factory=dict)
     _steps: dict[tuple[str, str], Stems] = field(default_factory=dict)
     _kin: dict[str, Kin | None] = field(default_factory=dict)
+    _leads: dict[str, frozenset[str]] = field(default_factory=dict)
     _typed: dict[str, dict[str, Ints]] = field(default_factory=dict)
     _dimensions: dict[str, dict[str, Ints]] = field(default_factory=dict)
 
@@ -590,6 +603,26 @@ class Lexicon:
                     points[kin] += gained
         best = sorted(points.items(), key=lambda one: -one[1])[:2]
         return best[0][0] if best and (len(best) == 1 or best[0][1] > best[1][1]) else None
+
+    def leads(self, step: str) -> frozenset[str]:
+        """The roles of the small words before what a step leads to: those of its property, or, of one of the data's own, of
+        the small word that its name ends or begins with, "addressed *to*", "*at* hospital"; none for none."""
+        if step not in self._leads:
+            self._leads[step] = PREPOSITIONS.get(step) or self._leads_by_name(step)
+        return self._leads[step]
+
+    def _leads_by_name(self, step: str) -> frozenset[str]:
+        number = self.world.property_numbers.get(step)
+        if number is None or step in self.world.ontology.properties:
+            return frozenset()
+        graph = self.world.graph
+        named = [("en", local_words(step)), ("en", graph.property_label(number))]
+        for code, text in (*named, *graph.property_labels(number).items()):
+            if code in LANGUAGES and len(words := tokenize(fold(text))) > 1:
+                own = language(code)
+                if roles := own.preposition_roles(words[-1]) or own.preposition_roles(words[0]):
+                    return roles
+        return frozenset()
 
     def _categories(self, kinds: Iterable[int]) -> int:
         return int(np.bitwise_or.reduce([int(self.schema.category[kind]) for kind in kinds] or [0]))
@@ -674,13 +707,15 @@ class Lexicon:
         return frozenset(kinds[first[at] : first[at + 1]].tolist())
 
     def typed(self, said: Stems, code: str) -> dict[str, Ints]:
-        """By each of the stems that names them, the types of events and the roles that have it as their head: "conductor"."""
+        """By each of the stems that names them, the types of events and the roles that have it, or a noun that is made of it,
+        as their head: "conductor", "buried" for a burial."""
         if code not in self._typed:
             own, found = language(code), defaultdict[str, set[int]](set)
             for node in self._typing[0].tolist():
                 for label in self.world.graph.labels(node):
-                    stem = own.stem(head_of(fold(label.text), label.lang[:2] or code, own))
-                    found[stem].add(node)
+                    head = head_of(fold(label.text), label.lang[:2] or code, own)
+                    for stem in {own.stem(head), *own.verbs_of(head)}:
+                        found[stem].add(node)
             self._typed[code] = {stem: np.array(sorted(nodes), np.int32) for stem, nodes in found.items()}
         return {stem: self._typed[code][stem] for stem in sorted(said) if stem in self._typed[code]}
 
@@ -692,7 +727,9 @@ class Lexicon:
                 if name in words:
                     found |= words[name]
                 elif name not in self.world.ontology.classes:
-                    found.update(own.stems(local_words(name)), translated([local_words(name)], code))
+                    called = local_words(name)
+                    found |= own.verbs_of(fold(called).rpartition(" ")[2])  # "treated" of a treatment
+                    found.update(own.stems(called), translated([called], code))
                 else:
                     labels = self.world.ontology.classes[name].labels
                     said = own.stems(labels.get(code, ""))
@@ -852,10 +889,21 @@ class KindWords:
         """The kinds of a general noun in English ("work"), whatever the language."""
         return self._general.get(word, [])
 
-    def called(self, word: str) -> frozenset[str]:
-        """IRIs of the data's own types and classes that are called as a general noun in English is in any language."""
-        types = (iri for one in self.general(word) for iri in one.target.types)
-        return frozenset((*types, *self._own_classes_of(words_table("kinds")["kinds"][word])))
+    def acts(self, said: Stems) -> list[Target]:
+        """The kinds of events that verbs or nouns among some stems speak of, "*bequeathed*": the data's types that are called
+        so, and the classes; none where nothing tells them apart."""
+        named = [name for name, stems in acts(self.own.code).items() if not stems.isdisjoint(said)]
+        nodes = {node for name in named for one in self._general[name] for node in one.concepts}
+        events = (node for node in sorted(nodes) if self._types.categories[node] & int(Category.Event))
+        entries = (words_table("kinds")["kinds"][name] for name in named)
+        classes = {
+            code
+            for entry in entries
+            for code in (*self._own_classes_of(entry), *entry.get("otherwise", ()))
+            if occurs(self.world, Target(classes=(code,)))
+        }
+        both = Target(types=tuple(map(self.world.graph.iri, events))), Target(classes=tuple(sorted(classes)))
+        return [one for one in both if one != Target()]
 
     # making
 

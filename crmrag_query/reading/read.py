@@ -48,7 +48,7 @@ from crmrag_query.reading.grammar import (
     second_question,
     with_titles,
 )
-from crmrag_query.reading.items import LASTING, Item, analysed, cut, items_of, joined
+from crmrag_query.reading.items import LASTING, Item, analysed, cut, items_of, joined, size_of
 from crmrag_query.reading.lexicon import Lexicon, PhraseSpan, relation_spans, verbs, vocabulary
 from crmrag_query.reading.records import Antecedent, Meaning, as_list
 from crmrag_query.reading.ties import Ties
@@ -436,8 +436,12 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     items = items_of(release, lexicon, analysis, heard, own, stems, earlier)
     if (second := second_question(items, heard.words, own)) is not None:
         alone = analysed(release, " ".join(one.text for one in heard.chunks if one.last <= second))
-        doubt = f"a second question: {' '.join(heard.words[second:])}"
-        return [replace(one, doubt=one.doubt | {doubt}) for one in readings(release, alone, earlier)]
+        again = heard.words[second:]
+        doubt = frozenset({f"a second question: {' '.join(again)}"})
+        return [
+            replace(one, doubt=one.doubt | (frozenset() if _is_told(one.plan, again, own) else doubt))
+            for one in readings(release, alone, earlier)
+        ]
     nouns = [one for one in items if one.sort == "noun"]
     grammar.meant = tuple(one for one in items if one.roles & MEANT - PER - {LASTING})
     grammar.known = frozenset(at for one in nouns for at in range(one.first, one.last))
@@ -491,6 +495,22 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
         if whole is not None:
             likely.append(whole)
     return sorted(likely, key=lambda one: -one.score)
+
+
+def _is_told(plan: Plan, words: Sequence[str], own: Language) -> bool:
+    """Whether what is asked behind "and" is told with a ranking: "the heaviest coins, *and how much does each weigh*"."""
+    measure, roles = plan.compute.measure, own.roles_within(words)
+    timed = measure is not None and measure.kind in ("earliest", "latest")
+    if measure is None or roles & {"questions.who", "questions.where"}:
+        return False
+    known = vocabulary(own.code).relations
+    ids = [id for way in ways_of(measure) for id in way.relations if id in known]
+    said = frozenset[str]().union(*(known[id].says | known[id].ends for id in ids))
+    small = own.stop | own.roles["operators.each"] | own.roles["pronouns.many"]
+    rest = (word for word in words if word not in small)
+    return ("questions.when" not in roles or timed) and all(
+        own.stem(one) in said or size_of(one, own) for one in rest
+    )
 
 
 def _passes_over(items: Sequence[Item], nouns: Sequence[Item], words: int) -> bool:

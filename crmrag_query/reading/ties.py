@@ -12,7 +12,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints, distinct, shared
 from crmrag_query.language import LANGUAGES, language
-from crmrag_query.ontology.load import Category
+from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.execute import dated, related
 from crmrag_query.plans.kinds import SAMPLE, Walk, sample_of
 from crmrag_query.plans.records import Dated, Edge, Related, Way
@@ -23,6 +23,7 @@ from crmrag_query.reading.lexicon import (
     Phrase,
     RelationWords,
     Stems,
+    date_stems,
     ends_of,
     event_verbs,
     vocabulary,
@@ -107,10 +108,19 @@ class Ties:
     def from_release(cls, release: Release) -> Ties:
         return cls(release[Lexicon])
 
-    def between(self, near: Meaning, far: Meaning, code: str, said: Stems, asked: bool = False) -> list[Tie]:
+    def between(
+        self,
+        near: Meaning,
+        far: Meaning,
+        code: str,
+        said: Stems,
+        asked: bool = False,
+        led: frozenset[str] = frozenset(),
+    ) -> list[Tie]:
         """All ways from near to far that some of the near have; ``asked`` whether they have one: those that none has, too.
 
-        Walks are looked for where the relations leave something of the question unsaid (``said``: its content stems).
+        Walks are looked for where the relations leave something of the question unsaid: its content stems (``said``), or the
+        small word before the far end (``led``: its roles).
         """
         even_none = far.named and (near.named or asked)
         relations = self._kept(
@@ -119,7 +129,8 @@ class Ties:
         )
         known = frozenset().union(*(tie.stems | tie.ends for tie in relations))
         roles = self._roles(near), self._roles(far)
-        if relations and said <= known and not any(roles):
+        fitting = not led or any(led & self.lexicon.leads(tie.last) for tie in relations)
+        if relations and said <= known and fitting and not any(roles):
             return relations
         walks = self._kept(("walks", code, near.key, far.key), lambda: self._walks(near, far, code))
         typed = {"": self.world.nodes_of(sum(roles, ()))} if any(roles) else self.lexicon.typed(said, code)
@@ -552,10 +563,24 @@ class Ties:
         for tie in self._to_types(near, code, self.lexicon.typed(stems, code)):
             if count := int(related(self.world, Related(way=tie.way))[near.nodes].sum()):
                 yield replace(tie, share=count / len(near.nodes))
+        for iri in self.own_literals:  # "not *returned* yet", where a date of it is stated
+            said, way = self.lexicon.step_stems(iri, code) - date_stems(code), Way(paths=((iri,),))
+            if not stems.isdisjoint(said) and (
+                count := int(leading_to(self.world, way, None)[near.nodes].sum())
+            ):
+                yield Tie(way, iri, said, 0.25, iri, share=count / len(near.nodes))
         yield from (
             tie
             for tie in self._kept(("first", code, near.key), lambda: self._first(near, code))
             if tie.stems & stems
+        )
+
+    @cached_property
+    def own_literals(self) -> tuple[str, ...]:
+        """The properties of the data's own that state literals, by IRI."""
+        stated, known = self.world.with_literals, self.world.property_numbers
+        return tuple(
+            iri for iri, number in known.items() if number in stated and normalise_property(iri) is None
         )
 
     def _first(self, near: Meaning, code: str) -> Iterator[Tie]:

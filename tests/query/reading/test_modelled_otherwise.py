@@ -194,3 +194,62 @@ def test_a_note_is_no_name(stage: Museum) -> None:
     graph = stage.release[Graph]
     node = graph.node("http://example.org/w0")
     assert node is not None and [label.text for label in graph.labels(node)] == ["Lena Holt"]
+
+
+def _files() -> str:
+    rows = [
+        PREFIXES,
+        "@prefix own: <http://example.org/own/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .",
+        'own:addressedTo rdfs:label "addressed to"@en . own:returnedOn rdfs:label "returned on"@en .',
+        'own:minutes rdfs:label "running time (minutes)"@en .',
+        'own:Loan rdfs:subClassOf crm:E7_Activity ; rdfs:label "loan"@en .',
+        ':ida a crm:E21_Person ; rdfs:label "Ida Marr" . :tom a crm:E21_Person ; rdfs:label "Tom Gaunt" .',
+        ':museum a crm:E74_Group ; rdfs:label "Coast Museum" .',
+    ]
+    kinds = {"letter": "letter", "tape": "tape", "bequest": "bequest", "gift": "gift", "closing": "closure"}
+    rows += [f':{name} a crm:E55_Type ; rdfs:label "{label}"@en .' for name, label in kinds.items()]
+    for name, (writer, reader) in LETTERS.items():
+        rows.append(
+            f':{name} a crm:E22_Human-Made_Object ; rdfs:label "Letter {name}" ; crm:P2_has_type :letter ; '
+            f"own:addressedTo :{reader} . :made-{name} a crm:E12_Production ; crm:P108_has_produced :{name} ; "
+            f"crm:P14_carried_out_by :{writer} ."
+        )
+    for name, (minutes, how) in TAPES.items():
+        rows.append(
+            f':{name} a crm:E22_Human-Made_Object ; rdfs:label "Tape {name}" ; crm:P2_has_type :tape . '
+            f":{name} own:minutes {minutes} . "
+            f":got-{name} a crm:E8_Acquisition ; crm:P24_transferred_title_of :{name} ; crm:P2_has_type :{how} ; "
+            f"crm:P23_transferred_title_from :ida ; crm:P22_transferred_title_to :museum ."
+        )
+    rows += [f':loan{number} a own:Loan ; rdfs:label "Loan {number}" .' for number in range(3)]
+    rows.append(':loan0 own:returnedOn "1990-05-01"^^xsd:date .')
+    rows.append(
+        ":end a crm:E7_Activity ; crm:P2_has_type :closing ; crm:P12_occurred_in_the_presence_of :sea ."
+    )
+    return "\n".join(rows)
+
+
+LETTERS = {"one": ("ida", "tom"), "two": ("tom", "ida"), "three": ("ida", "ida")}
+TAPES = {"sea": (28, "gift"), "fog": (58, "bequest"), "bay": (45, "bequest")}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Museum:
+    return build_museum(tmp_path_factory.mktemp("files") / "project", _files())
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("Which letters did Ida Marr write to Tom Gaunt?", {"one"}),  # by "addressed to"
+        ("Which loans have not been returned yet?", {"loan1", "loan2"}),  # a date of the data's own
+        ("Which tapes are longer than 40 minutes?", {"fog", "bay"}),  # by the unit in a property's name
+        ("Which tapes were bequeathed by Ida Marr?", {"fog", "bay"}),  # no gifts
+        ("Which tapes did Ida Marr donate?", {"sea"}),
+        ("Which tapes were closed?", {"sea"}),  # a closure
+    ],
+)
+def test_small_words_and_verbs_are_those_of_its_own_names(
+    files: Museum, question: str, wanted: set[str]
+) -> None:
+    assert files.read(question) == wanted
