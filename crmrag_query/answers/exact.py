@@ -601,8 +601,13 @@ def _by_words(
             and not any(one.generic for _, some in kinds.at(stems, reading.words, at)[:1] for one in some[:1])
         )
     )
-    if not words:
-        return None
+    after_agent = {
+        word
+        for before, word in zip(reading.words, reading.words[1:], strict=False)
+        if "agent" in own.preposition_roles(before) and before not in own.roles["prepositions.place"]
+    }
+    if not words or not after_agent.isdisjoint(words):
+        return None  # photographs *by* Curtis are not those that name him
     holding = []
     for word in words:
         forms = (form for form in sorted(own.forms(word) - {word}) if release[SparseIndex].terms(form))

@@ -49,6 +49,7 @@ from crmrag_query.questions.lexicon import Language, Phrases, compiled
 from crmrag_query.reading.items import RANKING, WHOLE
 from crmrag_query.reading.lexicon import ANY, Lexicon, PhraseSpan, categories_of, relation_spans
 from crmrag_query.reading.lexicon import Kind as NounKind
+from crmrag_query.reading.read import ACTIVE
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.text import fold, tokenize
 
@@ -210,6 +211,9 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
             words[first:last] = ["" if at == main else BESIDE] * (last - first)
     names = {fold(one.name) for one in named[main].entities}
     written = {fold(word) for word in re.findall(r"\w+", understood.question) if word[:1].isupper()}
+    opens = understood.own.reading.words[:1]
+    if spoken_language(understood.own.reading.language).roles_within(opens):
+        written.difference_update(opens)  # "Oldest" at the beginning is no name
     as_name = not written.isdisjoint(tokenize(named[main].text))  # "never" is no slip of "Neuere Gedichte"
     after = named[main].last
     while after < len(words) and len(words[after]) == 1:  # an initial
@@ -740,6 +744,7 @@ class _Asking:
             }
             if doing and doing.isdisjoint(said):
                 stated = {}  # who wrote on the murals did not pay for them
+            stated = self._ahead(stated, own, first, last)
             verbal = {at for one in own for at in range(one.first, one.last)}
             # What says both verbs, who "paid for" the "paintings", says more than relations that say one each.
             at_once = len(own) > 1 and said >= verbal
@@ -840,6 +845,37 @@ class _Asking:
         return any(
             are_called(node, events) and not are_called(node, known) for node, events in through.items()
         )
+
+    def _ahead(
+        self,
+        stated: Mapping[int, tuple[Statement, ...]],
+        own: Sequence[PhraseSpan],
+        first: int,
+        last: int,
+    ) -> dict[int, tuple[Statement, ...]]:
+        """What is stated, without what leads back to who does what a verb says of the thing: "what does X *show*" asks not by
+        what X is shown, unless a form of "to be" stands there."""
+        if any(word in self.own.roles["verbs.be"] for word in self.words[first:last]):
+            return dict(stated)
+        ontology, relations = self.release[World].ontology, self.release.method.relations
+        graph = self.release[Graph]
+        ids = {id for one in own if (one.first, one.last) not in self.nouns for id in one.relations}
+        back = {
+            ontology.inverse(path[0])
+            for id in ids & ACTIVE
+            for path in relations[id].direct
+            if len(path) == 1
+        }  # fmt: skip
+
+        def code(prop: int, ahead: bool) -> str | None:
+            own_code = graph.property_code(prop)
+            return own_code if ahead else ontology.inverse(own_code)
+
+        kept = {
+            node: tuple(one for one in some if len(one.steps) > 1 or code(*one.steps[0]) not in back)
+            for node, some in stated.items()
+        }
+        return {node: some for node, some in kept.items() if some}
 
     def _has_unknown(self, first: int, last: int, own: Sequence[PhraseSpan], small: Collection[str]) -> bool:
         """Whether a clause has words of content that no phrase has and nothing that is stated of the thing says."""

@@ -1211,8 +1211,8 @@ class Grammar:
         between = self.words[place.last : item.first]
         verbs = self.own.roles["verbs.have"] | self.own.roles["verbs.do"] | self.own.roles["questions.list"]
         lead = self._lead(item)
-        if "agent" in lead and "of" not in lead:
-            return False  # works *by* X are no works named X
+        if ("agent" in lead and "of" not in lead) or lead == {"about"}:
+            return False  # works *by* X and *about* X are no works named X
         return all(word in self.own.stop and word not in verbs for word in between) and lead <= NAMING
 
     def _is_said(self, state: State, parent: int, item: Item) -> bool:

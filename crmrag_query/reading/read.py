@@ -374,6 +374,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     # "are there *more* sculptures or paintings?" asks not whether there are any
     compares = COMPARE in language(analysis.reading.language).roles_within(analysis.reading.words)
     whole &= bool(best.plan.compute.kind != "ask" or best.plan.where or not compares)
+    whole &= not _may_be_turned(best.plan, analysis)
     return Parsed(
         plan=best.plan,
         score=best.score,
@@ -397,6 +398,31 @@ def _is_close(rival: Reading, best: Reading, least: float) -> bool:
     margin = least if rival.doubt or rival.uncovered or not rival.size else MARGIN
     by_words = rival.size > 0 and rival.worded + 1e-6 >= best.worded - margin
     return by_words or rival.score + 1e-6 >= best.score - margin
+
+
+ACTIVE = frozenset({"depicts", "about", "refers_to", "symbolizes"})
+"""Relations whose verbs have a thing for their subject, so that what *shows* X is asked in the words of what X shows."""
+
+
+def _may_be_turned(plan: Plan, analysis: Analysis) -> bool:
+    """Whether anything that shows X is read where X may be the subject, "what does X show?"; where neither a form of "to be"
+    nor the order of words says who does it."""
+    own, words = language(analysis.reading.language), analysis.reading.words
+    passive = any(word in own.roles["verbs.be"] for word in words)
+    asked = plan.target.types or plan.target.classes or passive
+    showing = [
+        one
+        for one in plan.where
+        if isinstance(one, Related)
+        and one.to.iris
+        and not one.way.inverse
+        and one.way.relations
+        and ACTIVE.issuperset(one.way.relations)
+    ]
+    if asked or not showing:
+        return False
+    says = {stem for id in showing[0].way.relations for stem in vocabulary(own.code).relations[id].says}
+    return not own.roles["verbs.do"] or (bool(words) and own.stem(words[-1]) in says)
 
 
 def _asks_something(plan: Plan) -> bool:
