@@ -1123,7 +1123,9 @@ def _fitting(
         if told:
             yield (*told, *(id for id in own if id in TELLING_NOTES and id not in told))
         elif what == "date":
-            yield from ((id,) for id in dict.fromkeys(id for one in own for id in relations[one].when))
+            when = [(id,) for id in dict.fromkeys(id for one in own for id in relations[one].when)]
+            known = [ids for ids in when if any_known(release, nodes, [Asked(ids)])]
+            yield from known
     if plain or not wanted:
         others = tuple(
             id
