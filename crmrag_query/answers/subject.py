@@ -657,7 +657,7 @@ class _Asking:
         if at < 2 or self.words[at - 1] not in self.own.roles["prepositions.of"]:
             return False
         kinds = [one for _, some in self._kinds_at(at - 2) for one in some if not one.generic]
-        said = any(span.first <= at - 2 < span.last for span in self.spans if span.role == "ends")
+        said = any(span.first <= at - 2 < span.last for span in self.spans if span.role in SAYING)
         near = {one.end for heard in self.heard.values() for one in heard.statements if len(one.steps) == 1}
         own = np.array([*self.nodes, *near], np.int32)
         return bool(kinds) and not said and not any(np.isin(own, one.nodes).any() for one in kinds)
