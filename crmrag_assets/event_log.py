@@ -18,6 +18,7 @@ from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME
 from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
 from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.pool import NullPool
 
 from crmrag_query.artifacts.manifest import replacing
 
@@ -30,7 +31,7 @@ class EventLog(SqliteEventLogStorage):
 
     def __init__(self, base_dir: str) -> None:
         self._lock = threading.RLock()
-        self._engines: dict[str, Engine] = {}  # with its open file and the statements that it has compiled
+        self._engines: dict[str, Engine] = {}  # with the statements that each has compiled
         self._tables: set[str] = set()
         self._empty = b""  # the file of a run that has no event yet
         self._begun: dict[str, Connection] = {}
@@ -93,6 +94,7 @@ class EventLog(SqliteEventLogStorage):
         if shard not in self._engines:
             self._engines[shard] = create_engine(
                 self.conn_string_for_shard(shard),
+                poolclass=NullPool,
                 connect_args={"timeout": SQLITE_BUSY_TIMEOUT_SECONDS},
             )
         if shard not in self._initialized_dbs:

@@ -10,29 +10,13 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
 import httpx
 
 from crmrag_query.errors import MissingExtraError
-
-REPLY = 4 << 20  # bytes of a reply that comes whole: 100 times the longest that is asked for
-WHOLE: ContextVar[int] = ContextVar("whole", default=0)
-"""Bytes that the reply to what is sent now may have; 0 for a stream, which has bounds of its own."""
-
-
-@contextmanager
-def whole_reply(most: int = REPLY) -> Iterator[None]:
-    """Replies to what is sent within the block come whole, in at most so many bytes."""
-    token = WHOLE.set(most)
-    try:
-        yield
-    finally:
-        WHOLE.reset(token)
-
+from crmrag_query.llm.limits import WHOLE
 
 ERROR = 8 << 10
 """Bytes of an error; the rest is left unread. What it says stands at its beginning, and litellm searches all of it for

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, Final, Literal, Protocol, TypedDict, cast, runtime_checkable
 
 from crmrag_query.errors import MissingExtraError, ModelError, ModelUnreachable
-from crmrag_query.llm.loading import whole_reply
+from crmrag_query.llm.limits import whole_reply
 from crmrag_query.text import tokens
 
 LONGEST = 200  # characters of a provider's own message

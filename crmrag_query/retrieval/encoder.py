@@ -33,7 +33,7 @@ from crmrag_query.errors import (
     ReleaseError,
     in_a_line,
 )
-from crmrag_query.llm.loading import whole_reply
+from crmrag_query.llm.limits import whole_reply
 from crmrag_query.llm.model import too_long, without_keys
 from crmrag_query.text import tokenize
 from crmrag_query.timing import Kept

@@ -117,7 +117,7 @@ def test_the_mode_of_themes_finds_central_members_of_the_nearest(client: Client,
 
 def test_a_release_without_communities_opens_and_says_what_to_build(sample: Release) -> None:
     held = {name: n for name, n in sample.manifest.versions.items() if not name.startswith("communit")}
-    old = Release(sample.folder, replace(sample.manifest, versions=held), sample.opener)
+    old = Release(sample.folder, replace(sample.manifest, versions=held), opener=sample.opener)
     told = ask(old, QUESTION)
     assert "\n" not in told.text and sample.manifest.title in told.text
     with pytest.raises(ReleaseError, match="has no communities"):

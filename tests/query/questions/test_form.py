@@ -382,12 +382,6 @@ def test_words_of_a_title_are_no_words_of_the_question(question: str) -> None:
     assert read_question(question, LEXICON).form is SPECIFIC
 
 
-def test_positions_known_as_names_are_not_read() -> None:
-    question = "who painted the most holy mother"
-    assert read_question(question, LEXICON).form is AGGREGATION
-    assert read_question(question, LEXICON, names=range(3, 6)).form is SPECIFIC
-
-
 def test_a_count_asks_for_a_number_and_a_ranking_does_not() -> None:
     assert read_question("How many works are there?", LEXICON).counts
     assert not read_question("Which artist has the most works?", LEXICON).counts
