@@ -47,9 +47,8 @@ from crmrag_query.questions.followup import Kind
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import Language, Phrases, compiled
 from crmrag_query.reading.items import RANKING, WHOLE
-from crmrag_query.reading.lexicon import ANY, Lexicon, PhraseSpan, categories_of, relation_spans
+from crmrag_query.reading.lexicon import ACTIVE, ANY, Lexicon, PhraseSpan, categories_of, relation_spans
 from crmrag_query.reading.lexicon import Kind as NounKind
-from crmrag_query.reading.read import ACTIVE
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.text import fold, tokenize
 

@@ -452,6 +452,10 @@ WHEREABOUTS = frozenset(["P7i", "P8i", "P26i", "P27i", "P53i", "P54i", "P55i", "
 """Steps from a thing to where it is: what stands behind "in" is no thing of which this is asked."""
 
 
+ACTIVE = frozenset({"depicts", "about", "refers_to", "symbolizes"})
+"""Relations whose verbs have a thing for their subject, so that what *shows* X is asked in the words of what X shows."""
+
+
 def ends_of(relation: Relation, world: World, inverse: bool) -> tuple[str, str]:
     """The property by which a relation is led back to its near end, and that which leads to its far one; as steps."""
     steps = (

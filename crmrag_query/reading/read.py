@@ -49,7 +49,7 @@ from crmrag_query.reading.grammar import (
     with_titles,
 )
 from crmrag_query.reading.items import LASTING, Item, analysed, cut, items_of, joined, size_of
-from crmrag_query.reading.lexicon import Lexicon, PhraseSpan, relation_spans, verbs, vocabulary
+from crmrag_query.reading.lexicon import ACTIVE, Lexicon, PhraseSpan, relation_spans, verbs, vocabulary
 from crmrag_query.reading.records import Antecedent, Meaning, as_list
 from crmrag_query.reading.ties import Ties
 from crmrag_query.timing import check
@@ -398,10 +398,6 @@ def _is_close(rival: Reading, best: Reading, least: float) -> bool:
     margin = least if rival.doubt or rival.uncovered or not rival.size else MARGIN
     by_words = rival.size > 0 and rival.worded + 1e-6 >= best.worded - margin
     return by_words or rival.score + 1e-6 >= best.score - margin
-
-
-ACTIVE = frozenset({"depicts", "about", "refers_to", "symbolizes"})
-"""Relations whose verbs have a thing for their subject, so that what *shows* X is asked in the words of what X shows."""
 
 
 def _may_be_turned(plan: Plan, analysis: Analysis) -> bool:
