@@ -930,8 +930,8 @@ class Turn:
         if found.text:
             text = " ".join(filter(None, (found.text, found.lacking, words.unknown.replace("{first}", said))))
             expects = self._expects if asked.expects is None else asked.expects
-            said = found.text if expects or asked.expects is None else ""  # else it may be anything
-            more = recorded(release, asked.nodes, language, cited, expects, said)
+            told = found.text if expects or asked.expects is None else ""  # else it may be anything
+            more = recorded(release, asked.nodes, language, cited, expects, told)
             return self._checked(f"{text}\n{more}".rstrip(), cited, refused=False)
         if asked.telling or not speaks(release, language):
             text = portrait(release, asked.nodes, language, cited)

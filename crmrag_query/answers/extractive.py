@@ -310,7 +310,9 @@ def _lines(release: Release, reading: Reading, ranked: Sequence[Evidence], cited
     config, words = release.method.questions.extractive, release.method.questions.languages[reading.language]
     rows: list[str] = []
     told: dict[int, set[str]] = {}
-    ranked = [one for one in ranked if not _says_little(release, one)] or ranked
+    known = release.method.relations
+    pointing = {path[0] for id in POINTING if id in known for path in known[id].paths}
+    ranked = [one for one in ranked if not _says_little(one, pointing)] or ranked
     for one in ranked[:NEAR]:
         if one.score < config.keep_ratio * ranked[0].score or len(rows) == config.specific_lines:
             break
@@ -330,14 +332,12 @@ POINTING = ("same_as", "homepage", "web_page", "image")
 """Relations that lead out of the data, of which a line says nothing but where to."""
 
 
-def _says_little(release: Release, one: Evidence) -> bool:
-    """Whether a line but names or identifies its subject, names its class, or an event or text called after it, "Production
-    of X" of X, and not what is asked for, its date."""
+def _says_little(one: Evidence, pointing: Collection[str]) -> bool:
+    """Whether a line but names or identifies its subject or points out of the data, names its class, or an event or text
+    called after it, "Production of X" of X, and not what is asked for, its date."""
     if one.line.kind == Line.TYPE:
         return one.line.label == "Class"
-    known = release.method.relations
-    pointing = (path[0] for id in POINTING if id in known for path in known[id].paths)
-    if one.line.key in ("names", "identifiers", *pointing):
+    if one.line.key in ("names", "identifiers") or one.line.key in pointing:
         return not one.cued
     names = [fold(name) for name in one.names]
     return (

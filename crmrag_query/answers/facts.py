@@ -66,6 +66,13 @@ class Statement:
     cost: float = 0.0
 
 
+def step_code(release: Release, step: tuple[int, bool]) -> str:
+    """The code of a step of a statement in the direction in which it is walked: P46i for P46 from object to subject."""
+    prop, ahead = step
+    code = release[Graph].property_code(prop)
+    return code if ahead else release[World].ontology.inverse(code) or f"^{code}"
+
+
 def statements_of(release: Release, node: int) -> list[Statement]:
     """What is stated of a node, the nearest first: of what stands for it alone (its events, names, measures, nameless nodes,
     and parts that nothing else has) what is stated of these as well."""
@@ -209,7 +216,7 @@ class Heard:
             begun = {stem[:BEGINNING] for stem in near | far} if starts else set[str]()
             behind = set[int]()
             if any(one.through[:1] == (mid,) for events in done.values() for mid in events):
-                way = tuple(map(self._code, one.steps[1:]))
+                way = tuple(step_code(self.release, step) for step in one.steps[1:])
                 behind = {at for at, ways_on in clause.behind.items() if way in ways_on}
             said = frozenset(ends | ways | behind | {at for at, start in starts.items() if start in begun})
             same = any(mid in before for mid in one.through)
@@ -303,12 +310,7 @@ class Heard:
         return self._takes_part(self.release[World].ontology.inverse(code) or "" if ahead else code)
 
     def _last_code(self, one: Statement) -> str:
-        return self._code(one.steps[-1])
-
-    def _code(self, step: tuple[int, bool]) -> str:
-        prop, ahead = step
-        code = self.release[Graph].property_code(prop)
-        return code if ahead else self.release[World].ontology.inverse(code) or f"^{code}"
+        return step_code(self.release, one.steps[-1])
 
     def _kinds(
         self, words: Sequence[str], content: Sequence[int], lexicon: Lexicon
@@ -537,16 +539,20 @@ class Facts:
         triple = SourceTriple(graph.iri(node), iri, one.value, name, label, one.value, one.graphs)
         return Fact(label, (text,), 1, (), (triple,), quoted=quoted)
 
-    def reached(self, node: int) -> set[int]:
-        """All that the relations of its portrait lead to from an entity, near and far."""
-        order, world = order_of(self.release, node), self.release[World]
-        relations = [id for id in (*order.head, *order.rest) if id in self.release.method.relations]
-        found = set[int]()
-        for id in relations:
-            with suppress(QuestionError):
-                cells = pairs(world, Way(relations=(id,)), np.array([node], np.int32)).cell
-                found.update(int(one) for one in cells if one < world.size)
-        return found - {node}
+    def reached(self, nodes: Sequence[int]) -> dict[int, set[int]]:
+        """For each entity all that the relations of its portrait lead to, near and far."""
+        world, known = self.release[World], self.release.method.relations
+        found, alike = {node: set[int]() for node in nodes}, dict[tuple[str, ...], list[int]]()
+        for node in sorted(found):
+            order = order_of(self.release, node)
+            alike.setdefault((*order.head, *order.rest), []).append(node)
+        for relations, own in alike.items():
+            for id in filter(known.__contains__, relations):
+                with suppress(QuestionError):
+                    ends = pairs(world, Way(relations=(id,)), np.array(own, np.int32), literals=False)
+                    for at, end in zip(ends.index.tolist(), ends.cell.tolist(), strict=True):
+                        found[own[at]].add(end)
+        return {node: ends - {node} for node, ends in found.items()}
 
     def is_of_parts(self, node: int, fact: Fact) -> bool:
         """Whether a fact is a measure of several parts of a thing, and none of its own."""
@@ -819,13 +825,6 @@ class Facts:
             if (fact := self.of_statements(node, stated)) is not None:
                 yield fact
 
-    def is_happening(self, one: Statement) -> bool:
-        """Whether a statement leads to an event that the thing was in, or on from there to what the event consisted of."""
-        graph, (prop, ahead) = self.release[Graph], one.steps[-1]
-        of_event = len(one.steps) == 2 and graph.category(one.through[0]) == Category.Event
-        consists = graph.property_code(prop) == (CONSISTS if ahead else f"{CONSISTS}i")
-        return len(one.steps) == 1 or (of_event and consists)
-
     def _is_of_events(self, one: Statement) -> bool:
         """Whether it is stated of the thing or of one event of it, by a property that says what it ends in."""
         graph = self.release[Graph]
@@ -1027,19 +1026,28 @@ def portrait(
 MOST_EVENTS = 20  # of one thing that are told
 
 
+def _events_at(facts: Facts, at: Statement) -> Iterator[Statement]:
+    """All events that the end of a statement is stated with, as what is stated on from there."""
+    graph, index = facts.release[Graph], facts.release[TriplesIndex]
+    numbers = index.numbers_of(at.end)
+    ahead = index.tri_s[numbers] == at.end
+    others = np.where(ahead, graph.adjacency.forward.val[numbers], index.tri_s[numbers])
+    through = (*at.through, at.end) if at.steps else ()
+    events = np.flatnonzero(graph.adjacency.categories[others] == int(Category.Event))
+    for place in events.tolist():
+        other = int(others[place])
+        if other not in through and not facts.is_untold(other):
+            step = (int(index.tri_p[numbers[place]]), bool(ahead[place]))
+            yield Statement((*at.steps, step), through, other)
+
+
 def history(release: Release, node: int, language: str, cited: SourceList) -> str:
     """What happened to a thing, and what that consisted of, or what somebody took part in: an event a row, in the order of
     their dates, those without last; "" where nothing is recorded."""
     facts, graph = Facts(release, language), release[Graph]
-    stated = sorted(statements_of(release, node), key=lambda one: -len(one.steps))
-    found = {
-        one.end: one
-        for one in stated
-        if one.end >= 0
-        and graph.category(one.end) == Category.Event
-        and facts.is_happening(one)
-        and not facts.is_untold(one.end)
-    }
+    found = {one.end: one for one in _events_at(facts, Statement((), (), node))}
+    parts = (one for event in list(found.values()) for one in _events_at(facts, event))
+    found = {one.end: one for one in parts if step_code(release, one.steps[-1]) == CONSISTS} | found
     dates = dict(zip(found, cited.details.all_dates(list(found)), strict=True))
     dated = {event: int(date.begin or date.end or 0) for event, date in dates.items() if date is not None}
     ordered = sorted(found, key=lambda event: (event not in dated, dated.get(event, 0)))
@@ -1052,9 +1060,9 @@ def history(release: Release, node: int, language: str, cited: SourceList) -> st
             new = ", ".join(kind for kind in kinds if fold(kind) not in fold(told))
             when = f"{date.text}: " if date else ""
             rows[f"- {when}{told}{f' ({new})' if new else ''} [{number}]"] = None
-    if left := len(ordered) - MOST_EVENTS:
+    if (left := len(ordered) - MOST_EVENTS) > 0:
         more = release.method.sets.words(language).more
-        rows |= {f"- {more.of(left).replace('{n}', str(left))}": None} if left > 0 else {}
+        rows[f"- {more.of(left).replace('{n}', str(left))}"] = None
     return "\n".join([facts.forms.history.replace("{x}", facts.name(node)), *rows]) if rows else ""
 
 

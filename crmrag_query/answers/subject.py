@@ -29,6 +29,7 @@ from crmrag_query.answers.facts import (
     order_of,
     own_words,
     statements_of,
+    step_code,
 )
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Understood, individuals, relied_on, understand
@@ -120,11 +121,13 @@ def subject_of(release: Release, understood: Understood) -> Subject:
 def _asks_what_happened(release: Release, understood: Understood) -> bool:
     """Whether a question asks what happened to one thing that it names whole, and says no more."""
     reading = understood.own.reading
-    own, asks = spoken_language(reading.language), Phrases(sentences().forms(reading.language).happened)
+    asks = Phrases(sentences().forms(reading.language).happened)
+    if not asks.within(reading.words):
+        return False
     spoken = _spoken_of(release, understood, compiled(release.method.questions).languages[reading.language])
     asking = {at for first, last in asks.spans(spoken.words) for at in range(first, last)}
-    rest = (word for at, word in enumerate(spoken.words) if at not in asking)
-    return bool(asking and spoken.nodes and spoken.sure) and own.stop.issuperset(filter(None, rest))
+    rest = {word for at, word in enumerate(spoken.words) if word and at not in asking}
+    return bool(asking and spoken.nodes and spoken.sure and rest <= spoken_language(reading.language).stop)
 
 
 def _without_kind(release: Release, code: str, before: list[str], nodes: Sequence[int]) -> list[str]:
@@ -270,7 +273,7 @@ def _leading(
     facts = Facts(release, "")
     best: tuple[int, tuple[int, ...], Sequence[Mention]] = (0, (), ())
     for at, nodes in enumerate(alike):
-        reached = {node: facts.reached(node) for node in nodes[:MOST_LED]}
+        reached = facts.reached(nodes[:MOST_LED])
         ends = {one: {meant.entity for meant in one.entities} for one in named if one is not named[at]}
         beside = [one for one in ends if any(map(ends[one].intersection, reached.values()))]
         near = tuple(node for node in reached if all(ends[one] & reached[node] for one in beside))
@@ -857,21 +860,13 @@ class _Asking:
         if any(word in self.own.roles["verbs.be"] for word in self.words[first:last]):
             return dict(stated)
         ontology, relations = self.release[World].ontology, self.release.method.relations
-        graph = self.release[Graph]
         ids = {id for one in own if (one.first, one.last) not in self.nouns for id in one.relations}
-        back = {
-            ontology.inverse(path[0])
-            for id in ids & ACTIVE
-            for path in relations[id].direct
-            if len(path) == 1
-        }  # fmt: skip
-
-        def code(prop: int, ahead: bool) -> str | None:
-            own_code = graph.property_code(prop)
-            return own_code if ahead else ontology.inverse(own_code)
-
+        paths = (path for id in ids & ACTIVE for path in relations[id].direct)
+        back = {ontology.inverse(path[0]) for path in paths if len(path) == 1}
         kept = {
-            node: tuple(one for one in some if len(one.steps) > 1 or code(*one.steps[0]) not in back)
+            node: tuple(
+                one for one in some if len(one.steps) > 1 or step_code(self.release, one.steps[0]) not in back
+            )
             for node, some in stated.items()
         }
         return {node: some for node, some in kept.items() if some}

@@ -574,27 +574,31 @@ def _texts(wording: Wording, one: Constraint) -> tuple[str, tuple[str, ...]] | N
         case Texted():
             return wording.way(one.way) if one.way else wording.words.name, one.texts
         case Related(
-            to=Anchor(plan=Plan(target=target, where=(Texted(way=None, negated=False, texts=texts),)))
+            to=Anchor(plan=Plan(where=(Texted(way=None, negated=False, texts=texts),)) as held) as to
         ):
-            return (wording.way(one.way), texts) if target == Target() and not _named_too(one.to) else None
+            only = to == Anchor(plan=held) and held == Plan(where=held.where)
+            return (wording.way(one.way), texts) if only else None
     return None
 
 
-def _named_too(anchor: Anchor) -> bool:
-    return bool(anchor.iris or anchor.types)
+def _holding(wording: Wording, alternatives: Sequence[Constraint]) -> str:
+    """That one of several things holds some texts, "name or description contains “sea”"; "" where they say anything else."""
+    told = [_texts(wording, each) for each in alternatives]
+    if told[0] is None or not all(each is not None and each[1] == told[0][1] for each in told):
+        return ""
+    what = wording.words.or_.join(dict.fromkeys(each[0] for each in told if each is not None))
+    return wording.words.contains.format(what=what, first=wording.any_of(map(wording.name, told[0][1])))
 
 
 def _constraint(wording: Wording, one: Constraint) -> str:
     check()
     words = wording.words
-    alternatives = one.of if isinstance(one, Either) else (one,)
-    told = [None if each.negated else _texts(wording, each) for each in alternatives]
-    if all(each is not None and each[1] == (told[0] or ((), ()))[1] for each in told):
-        what = words.or_.join(dict.fromkeys(each[0] for each in told if each is not None))
-        [texts, *_] = [each[1] for each in told if each is not None]
-        return words.contains.format(what=what, first=wording.any_of(map(wording.name, texts)))
     match one:
+        case Texted():
+            return _holding(wording, (one,))
         case Related():
+            if held := _holding(wording, (one,)):
+                return held
             if _lacking(one):
                 # what none of several ways records is told by the first: "date of modification"
                 first = one.way.model_copy(update={"relations": one.way.relations[:1]})
@@ -607,9 +611,6 @@ def _constraint(wording: Wording, one: Constraint) -> str:
             way = _edge(words, one.edge, way)
             label = _stated(words, way, wording.period(one.begin, one.end) or words.any_)
             return label if one.certain else words.possibly.format(what=label)
-        case Texted():
-            what, texts = _texts(wording, one) or ("", ())
-            return words.contains.format(what=what, first=wording.any_of(map(wording.name, texts)))
         case Valued():
             unit = wording.unit(one.unit) if one.unit not in ("", YEAR) else ""
             bounds = f"{_bounds(words, one)} {unit}".rstrip()
@@ -627,6 +628,8 @@ def _constraint(wording: Wording, one: Constraint) -> str:
         case ReadFromPage():
             return words.read
         case Either():
+            if not any(each.negated for each in one.of) and (held := _holding(wording, one.of)):
+                return held
             return words.or_.join(
                 words.not_.format(what=_constraint(wording, each))
                 if each.negated

@@ -77,6 +77,7 @@ WORLD = f"""{PREFIXES}
 :span-leaf a crm:E52_Time-Span ; crm:P82a_begin_of_the_begin "1654-01-01"^^xsd:date ;
   crm:P82b_end_of_the_end "1654-12-31"^^xsd:date .
 :storm a crm:E22_Human-Made_Object ; rdfs:label "Storm" ; crm:P2_has_type :drawing .
+:item a crm:E36_Visual_Item ; rdfs:label "Item of the storm" ; crm:P138_represents :storm .
 :album a crm:E22_Human-Made_Object ; rdfs:label "Album of Lund" ; crm:P46_is_composed_of :sheet-1, :sheet-2 .
 :sheet-1 a crm:E22_Human-Made_Object ; rdfs:label "First Sheet" ; crm:P43_has_dimension :high-1 .
 :sheet-2 a crm:E22_Human-Made_Object ; rdfs:label "Second Sheet" ; crm:P43_has_dimension :high-2 .
@@ -382,13 +383,14 @@ def test_example_questions_are_made_of_what_is_best_known(shore: Release) -> Non
 
 
 def test_somebody_lived_from_birth_to_death(shore: Release) -> None:
-    told = text(shore, "When did Ada Berg live?")
-    assert "4 March 1801" in told and "1870" in told
+    answer = ask(shore, "When did Ada Berg live?")
+    assert "4 March 1801" in answer.text and "1870" in answer.text and not answer.refused
 
 
 def test_a_part_of_a_question_of_which_nothing_is_made_is_told(shore: Release) -> None:
-    told = text(shore, "When was Ada Berg born, and what is her favourite horse?")
-    assert "4 March 1801" in told and "“favourite”, “horse”" in told
+    """Also where its words stand in what is stated of the thing, as that of a ship does in the title of her picture."""
+    told = text(shore, "When was Ada Berg born, and which ship was hers?")
+    assert "4 March 1801" in told and "“ship”" in told
 
 
 @pytest.mark.parametrize(("question", "said"), [
@@ -403,7 +405,6 @@ def test_the_rest_of_a_question_asks_of_whom_its_first_part_finds(
 
 
 def test_of_things_of_one_name_the_one_that_another_name_belongs_to_is_meant(shore: Release) -> None:
-    assert "Another production" not in text(shore, "Who is the maker of Gull?")
     asked = facts_of(shore, understand(shore, "When did Ada Berg draw Gull?"))
     assert asked is not None
     assert [shore[Graph].iri(node) for node in asked.nodes] == ["http://example.org/gull2"]
@@ -425,3 +426,8 @@ def test_things_whose_names_or_descriptions_hold_a_word_are_no_exact_set(shore: 
     answer = ask(shore, "Which drawings show a captain?")
     assert "The Last Ship" in answer.text and "“captain”" in answer.text
     assert not answer.exhaustive and not answer.refused
+
+
+def test_what_a_thing_shows_is_not_what_shows_it(shore: Release) -> None:
+    assert ask(shore, "What depicts Storm?").exhaustive
+    assert not ask(shore, "What does Storm depict?").exhaustive

@@ -205,3 +205,25 @@ def printed(release: Release, *questions: str) -> None:
 def _data(gallery: Museum) -> Path:
     """The data folder that the release is in."""
     return next(parent for parent in gallery.release.folder.parents if parent.name == "data")
+
+
+@pytest.mark.parametrize(("of_all", "of_some"), [
+    ("Welche Maler gibt es?", "Welche Malerinnen gibt es?"),
+    ("Welche Künstler wurden in Paris geboren?", "Welche Künstlerinnen wurden in Paris geboren?"),
+    ("Are there sculptures or paintings?", "Are there more sculptures or paintings?"),
+])  # fmt: skip
+def test_what_asks_for_less_is_not_read_as_what_asks_for_all(
+    gallery: Museum, of_all: str, of_some: str
+) -> None:
+    assert gallery.parse(of_all).certain and not gallery.parse(of_some).certain
+
+
+def test_who_wrote_about_a_thing_need_not_have_made_it(gallery: Museum) -> None:
+    assert gallery.parse("Who made The Old Bridge?").certain
+    assert not gallery.parse("Who wrote about The Old Bridge?").certain
+
+
+@pytest.mark.parametrize("question", ["Is The Old Bridge a painting?", "Is Morning at the Arno a painting?"])
+def test_whether_something_is_of_a_kind_is_a_question(gallery: Museum, question: str) -> None:
+    parsed = gallery.parse(question)
+    assert parsed.certain and gallery.outcome(parsed).size == 1
