@@ -40,6 +40,7 @@ from crmrag_query.answers.extractive import (
     nothing_of,
     refusal,
     speaks,
+    told_lines,
 )
 from crmrag_query.answers.facts import (
     NAMED,
@@ -582,8 +583,14 @@ class Turn:
 
     @cached_property
     def facts(self) -> AskedFacts | None:
-        """The facts of one thing that are asked for, if no more is."""
-        return facts_of(self.release, self.prepared.understood)
+        """The facts of one thing that are asked for, if no more is; none where a reading that is sure is of another one that
+        is called so."""
+        asked, exact = facts_of(self.release, self.prepared.understood), self.exact
+        if asked is not None and isinstance(exact, Exact) and exact.certain and exact.set.size:
+            named = {iri for iris in _named_in(exact.plan) for iri in iris}
+            if named and named.isdisjoint(map(self.release[Graph].iri, asked.nodes)):
+                return None
+        return asked
 
     def no_sources(self) -> SourceList:
         language = self.prepared.analysis.reading.language
@@ -620,13 +627,11 @@ class Turn:
             and not one.negated
             and not (one.way and one.way.paths and all(TOOK_PART & set(path) for path in one.way.paths))
         ]
-        inner = (part for part in parts_of(exact.plan) if isinstance(part, Anchor | Among))
-        named = {iri for part in inner for iri in part.iris}
+        named = {iri for iris in _named_in(exact.plan) for iri in iris}
         if named.isdisjoint(map(self.release[Graph].iri, asked.nodes)):
             return False
         if not exact.parsed.guessed and not exact.parsed.unknown and not exact.parsed.unnamed:
-            inner = (part for part in parts_of(Plan(where=tuple(tied))) if isinstance(part, Anchor | Among))
-            tying = {iri for part in inner for iri in part.iris}
+            tying = {iri for iris in _named_in(Plan(where=tuple(tied))) for iri in iris}
             if not tying.isdisjoint(map(self.release[Graph].iri, asked.nodes)):
                 return True
         ids = {id for one in asked.asked for id in one.relations}
@@ -757,12 +762,11 @@ class Turn:
         if isinstance(exact, Exact) and exact.words:
             return self._checked(told_set(release, exact, cited), cited, refused=False)
         lost = lost_words(release, parsed, prepared.analysis, prepared.ranked)
+        if self._means_set(lost):
+            return self._checked(self._perhaps(cited, lost), cited, refused=False)
         # No line counts or ranks anything, and what is left of "how many people did it save?" is another number.
         kind = parsed.plan.compute.kind if parsed.plan is not None else ""
         unknown = release.method.sets.words(language).unknown.replace("{first}", quoted(lost, language))
-        if kind in ("rank", "group") and self._finds and parsed.firm and not parsed.guessed:
-            text = f"{self._perhaps(cited)} {unknown if lost else ''}".rstrip()
-            return self._checked(text, cited, refused=False)
         if lost and kind in ("count", "rank", "group"):
             text = f"{unknown}\n{self._recorded_of_named(cited)}".rstrip()
             return self._checked(text, cited, refused=not self._offers)
@@ -790,8 +794,7 @@ class Turn:
         if self.facts is None or not isinstance(self.exact, Exact):
             return False
         own = set(map(self.release[Graph].iri, self.facts.nodes))
-        named = (set(one.iris) for one in parts_of(self.exact.plan) if isinstance(one, Anchor | Among))
-        return any(own & some and some - own for some in named)
+        return any(own & set(some) and set(some) - own for some in _named_in(self.exact.plan))
 
     @property
     def _measures(self) -> bool:
@@ -822,6 +825,19 @@ class Turn:
         """Whether such a set stands beside the answer to a question that asks for one."""
         return self._finds and self.prepared.analysis.form is not Form.SPECIFIC
 
+    def _means_set(self, lost: Sequence[str]) -> bool:
+        """Whether the set of the best reading is told as what may be meant, in place of what retrieval found.
+
+        Of several things that are asked for, and of what is counted or ranked, it is right three times as often; though
+        not where a number is asked for and words are not understood that are more than an aside.
+        """
+        exact = self.exact
+        if not isinstance(exact, Exact) or not self._finds or exact.set.kind == "ask":
+            return False
+        if exact.set.kind == "list":
+            return self._offers and not exact.parsed.unnamed
+        return exact.parsed.firm or not (lost or exact.parsed.left_out)
+
     @property
     def _is_likely(self) -> bool:
         """Whether such a reading is more likely meant than not."""
@@ -845,12 +861,19 @@ class Turn:
             return ""
         return self._perhaps(cited)
 
-    def _perhaps(self, cited: SourceList) -> str:
-        """The set of the best reading as what may be meant; "" without one."""
+    def _perhaps(self, cited: SourceList, lost: Sequence[str] = ()) -> str:
+        """The set of the best reading as what may be meant, and the best lines that hold the words which it leaves out,
+        unless these are ``lost``; "" without one."""
         if not isinstance(self.exact, Exact):
             return ""
         words = self.release.method.sets.words(self.exact.set.language)
-        return words.perhaps.replace("{what}", told_set(self.release, self.exact, cited))
+        told = words.perhaps.replace("{what}", told_set(self.release, self.exact, cited))
+        left_out = (*self.exact.parsed.unknown, *self.exact.parsed.left_out)
+        if lost or not left_out:
+            return told
+        holding = [one for one in self.prepared.ranked[:NEAR] if holds_all(one, left_out)]
+        lines = told_lines(self.release, self.prepared.analysis.reading, holding, cited) if holding else ""
+        return f"{told}\n{lines}".rstrip()
 
     def _of_lines(self, cited: SourceList) -> Written:
         """What the lines say that were found, and nothing else."""
@@ -1111,6 +1134,11 @@ class Turn:
         elif isinstance(exact, Exact) and (exact.certain or exact.set.size):
             turn = replace(turn, plan=stored(exact.plan), sure=exact.certain)
         return self.state.after(turn, release.method.conversation)
+
+
+def _named_in(plan: Plan) -> list[tuple[str, ...]]:
+    """The IRIs of each thing that a plan names."""
+    return [one.iris for one in parts_of(plan) if isinstance(one, Anchor | Among) and one.iris]
 
 
 def state_after(answer: Answer) -> ConversationState:

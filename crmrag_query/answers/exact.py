@@ -550,7 +550,7 @@ def find_exact(
                 and not (whole and whole.where)
             )
             certain = parsed.certain and not (goes_on or passed_over or all_of_it)
-            told = Told(certain, (*parsed.unknown, *passed_over), parsed.runner_up)
+            told = Told(certain, (*parsed.unknown, *parsed.left_out, *passed_over), parsed.runner_up)
             worded = None if certain or scope is not None else _by_words(release, understood, parsed)
             if worded is not None:
                 plan, by_words, outcome = worded
@@ -575,14 +575,20 @@ def _by_words(
     what the plan gives: "watercolors of buffalo", where no way ties these. None for others, and where it gives nothing.
     """
     plan, reading = parsed.plan, understood.own.reading
-    if plan is None or not (plan.target.types or plan.target.classes):
+    if plan is None or plan.compute.kind not in ("list", "count", "ask") or not reading.heads:
         return None
-    if plan.compute.kind not in ("list", "count", "ask") or not reading.heads:
-        return None
+    kinds, target = release[Lexicon].kinds(reading.language), plan.target
+    if target.categories and not (target.types or target.classes):
+        works = (one.target for one in kinds.general("work") if target.categories == ("Thing",))
+        target = next((one for one in works if one is not None), Target())
     alone = understood.follow_up.kind is Kind.STANDALONE and understood.own.form is not Form.SPECIFIC
-    if not parsed.lost or not alone:
-        return None
     own = spoken_language(reading.language)
+    written = (one for one in chunks_of(reading.question) if one.capital and own.capitals_name)
+    capitals = {word for one in written for word in tokenize(one.text)}
+    partly = [one for one in parsed.partly if capitals.isdisjoint(tokenize(one))]
+    lost = bool(parsed.unknown or parsed.left_out or parsed.unnamed or partly)
+    if not (target.types or target.classes) or not lost or not alone:
+        return None
     showing = {
         at
         for span in relation_spans(reading.language, reading.words)
@@ -591,14 +597,19 @@ def _by_words(
     }
     small = own.roles["verbs.empty"] | own.roles["verbs.asides"] | understood.own.period_words
     small |= {reading.words[at] for at in (*showing, *reading.heads)}
-    kinds, stems = release[Lexicon].kinds(reading.language), list(map(own.stem, reading.words))
+    stems = list(map(own.stem, reading.words))
     words = tuple(
         dict.fromkeys(
             word
             for at, word in enumerate(reading.words)
             if word in reading.content
             and word not in small
-            and not any(one.generic for _, some in kinds.at(stems, reading.words, at)[:1] for one in some[:1])
+            and (
+                word in parsed.left_out
+                or not any(
+                    one.generic for _, some in kinds.at(stems, reading.words, at)[:1] for one in some[:1]
+                )
+            )
         )
     )
     after_agent = {
@@ -615,7 +626,7 @@ def _by_words(
         described = Related(way=Way(relations=("description",)), to=Anchor(plan=Plan(where=(text,))))
         holding.append(Either(of=(text, described)))
     dated = (one for one in plan.where if isinstance(one, Dated))
-    made = Plan(target=plan.target, where=(*holding, *dated), compute=plan.compute)
+    made = Plan(target=target, where=(*holding, *dated), compute=plan.compute)
     try:
         outcome = execute(made, release[World])
     except QuestionError:

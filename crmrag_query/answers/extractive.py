@@ -222,7 +222,7 @@ def extract(
         return Extracted(words.none, True, notes)
     if _is_silent(release, reading, ranked):
         known = [one for one in ranked if one.mention >= ANCHORED]
-        lines = _lines(release, reading, known, cited) if known else ""
+        lines = told_lines(release, reading, known, cited) if known else ""
         return Extracted(f"{words.none}\n{lines}".rstrip(), True, notes)
     text = extract_answer(release, analysis, candidates, ranked, cited, excluded)
     return Extracted(text, text == words.none, notes)
@@ -265,7 +265,7 @@ def extract_answer(
         if reading.rule == POLAR:  # only the lines that hold all its words, where there are any
             asked = [word for word in reading.content if word not in reading.cueing]
             ranked = [one for one in ranked if asked and holds_all(one, asked)] or ranked
-        return _lines(release, reading, ranked, cited)
+        return told_lines(release, reading, ranked, cited)
     types = AskedTypes(release[Graph], reading)
     best = _best_set(release, reading, ranked, types)
     tied = tied_set(release, analysis, candidates, excluded)
@@ -288,7 +288,7 @@ def extract_answer(
     if (typed := types.of([node for node in nodes if not said or node in saying])) is not None:
         return _found_set(release, reading, typed, cited)
     ranked = [one for one in ranked if not said or any(holds_all(one, [word]) for word in said)]
-    return _lines(release, reading, ranked, cited) if ranked else words.none
+    return told_lines(release, reading, ranked, cited) if ranked else words.none
 
 
 def _says_more(release: Release, stated: StatedSet, tied: TiedSet, types: AskedTypes) -> bool:
@@ -305,7 +305,7 @@ def _says_more(release: Release, stated: StatedSet, tied: TiedSet, types: AskedT
     return precise or len(of_type) >= len(tied.members)
 
 
-def _lines(release: Release, reading: Reading, ranked: Sequence[Evidence], cited: SourceList) -> str:
+def told_lines(release: Release, reading: Reading, ranked: Sequence[Evidence], cited: SourceList) -> str:
     """The best lines, one a row, as long as they come near the best; one that adds nothing to those before is left out."""
     config, words = release.method.questions.extractive, release.method.questions.languages[reading.language]
     rows: list[str] = []

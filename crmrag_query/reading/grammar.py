@@ -549,7 +549,9 @@ class Grammar:
             for meaning in item.meanings[:MEANINGS]:  # "which *place* has the oldest bridges"
                 begun = start(meaning, item, score)
                 yield replace(begun, doubt=begun.doubt | doubt), [one for one in spoken if one is not item]
-        if form.asks or not chosen:
+        # "is there *anything* by Monet" asks for what is his, and not whether there is a Monet
+        anything = any("questions.anything" in one.roles for one in self.items)
+        if not (anything and form.asks) and (form.asks or not chosen):
             for item in [one for one in spoken if one.sort == "name"][:2]:
                 for meaning in item.meanings[:MEANINGS]:
                     yield (
@@ -559,7 +561,7 @@ class Grammar:
         if (
             direct is None
             and (form.what or not nouns)
-            and not (form.asks and any(one.sort == "name" for one in spoken))
+            and (anything or not (form.asks and any(one.sort == "name" for one in spoken)))
         ):
             happened = self.ties.lexicon.typed(self.said, self.own.code) if often else {}
             for stem, types in happened.items():  # "how often was it *repaired*"

@@ -629,15 +629,16 @@ def name_item(
     whole += (one for tokens in spoken for one in _within(release, mention, tokens, whole))
     meanings: list[Meaning] = []
     whose = {int(categories[one.entity]) for one in whole}
-    told = any(one.how != "alternative" for one in whole) or whose & {
-        int(Category.Actor),
-        int(Category.Place),
-    }
-    bearers = _bearers(release, mention, words[first:last]) if not told else []
+    told = any(one.how != "alternative" for one in whole)
+    named_so = not whose.isdisjoint((int(Category.Actor), int(Category.Place)))
+    bearers = [] if named_so else _bearers(release, mention, words[first:last])
+    alone = 1 in (len({one.name for one in bearers}), len({one.entity for one in bearers}))
+    if told and not alone:
+        bearers = []  # "by *Grillparzer*", as a poem is called as well: one person, or none is meant
     if bearers:
         parts = [] if mention.entities[0] in bearers else [one for one in parts if one not in bearers]
     part = 0.3 if whole else BESIDE if bearers else 0.1
-    for tier, cost in ((whole, 0.0), (bearers, 0.1), (parts, part)):
+    for tier, cost in ((whole, 0.0), (bearers, BESIDE if told else 0.1), (parts, part)):
         grouped: dict[int, list[int]] = {}
         for one in tier:
             grouped.setdefault(int(categories[one.entity]), []).append(one.entity)
@@ -675,7 +676,6 @@ def name_item(
     if not whole and own.capitals_name and named & heard.capitals and not quoted and named - heard.capitals:
         score -= 1.0  # "Walters commission": a name and a word of the question
     stems = frozenset(own.stem(word) for word in words[first:last])
-    alone = 1 in (len({one.name for one in bearers}), len({one.entity for one in bearers}))
     whole_or_only = bool(whole) or (not parts and alone)
     return Item(
         first,

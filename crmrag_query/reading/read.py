@@ -298,9 +298,9 @@ TABLES = 5  # of these that are looked through for a table, which is the reading
 HOPELESS = 2.0  # points below the best reading beyond which no set is looked at
 GUESSED = ("no word for", BARE)
 """Doubts by which no word says what ties the things of a question, or what they are tied to."""
-PASSED_OVER = ("passed over", "unknown: ")
-"""Doubts by which a reading leaves out nouns and names."""
-LIKELY = ("no word for", "part of a name", "vague", "one date or another", "several units", "which size")
+PASSED_OVER, LEFT_OPEN, UNNAMED, PART = "passed over: ", "left open: ", "unknown: ", "part of a name: "
+"""Doubts by which a reading leaves out a noun, or takes it for anything; by which nothing has a name, or it is but a part."""
+LIKELY = ("no word for", PART, "vague", "one date or another", "several units", "which size")
 """Doubts that leave a reading more likely right than wrong: over the 333 set questions of fourteen fields, of what says every
 word 43 of 71 with none but these were right, 11 of 51 with any other."""
 UNASKED = 3.0  # points that a cut loses which leaves out the noun that is asked for
@@ -313,21 +313,23 @@ class Parsed:
 
     ``plan`` None: nothing that can be executed; ``others``: the next best readings, each with another result; ``score``:
     points of the best; ``certain``: every content word is said by it, and all readings within the margin give the same;
-    ``unknown``: words that it does not say; ``unnamed``: names that nothing in the data has; ``absent``: relations (ids)
-    that words ask for and that nothing states of what is named; ``named``: the names that it ties; ``guessed``: no word says
-    by what it ties them, or to what; ``lost``: it leaves out words; ``firm``: its doubts are such
-    that it is more likely meant than not; ``sort``: the order that was asked for; ``empty``: the plan gives nothing.
+    ``unknown``: words that it does not say; ``left_out``: nouns that it leaves out; ``unnamed``: names that nothing in the
+    data has; ``partly``: words that are but a part of the names that it ties; ``absent``: relations (ids) that words ask for
+    and that nothing states of what is named; ``named``: the names that it ties; ``guessed``: no word says by what it ties
+    them, or to what; ``firm``: its doubts are such that it is more likely meant than not; ``sort``: the order that was asked
+    for; ``empty``: the plan gives nothing.
     """
 
     plan: Plan | None
     score: float = 0.0
     certain: bool = False
     unknown: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     unnamed: tuple[str, ...] = ()
+    partly: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     named: frozenset[str] = frozenset()
     guessed: bool = False
-    lost: bool = False
     firm: bool = False
     notes: tuple[str, ...] = ()
     others: tuple[Plan, ...] = ()
@@ -366,9 +368,10 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     )
     close = [one for one in rivals if _is_close(one, best, FOUND if walked else MARGIN if denies else CLOSE)]
     others = tuple({one.result: one.plan for one in reversed(rivals) if one.size}.values())[::-1][:CHOICES]
-    unnamed = tuple(
-        one.removeprefix("unknown: ") for one in sorted(best.doubt) if one.startswith("unknown: ")
-    )
+
+    def doubted(kind: str) -> tuple[str, ...]:
+        return tuple(one.removeprefix(kind) for one in sorted(best.doubt) if one.startswith(kind))
+
     whole = not best.uncovered and not best.doubt and _asks_something(best.plan)
     whole &= not best.refers or (earlier is not None and earlier.sure)
     # "are there *more* sculptures or paintings?" asks not whether there are any
@@ -380,11 +383,12 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         score=best.score,
         certain=whole and not close and best.settled and (best.size > 0 or best.plan.compute.kind == "ask"),
         unknown=best.uncovered,
-        unnamed=unnamed,
+        left_out=(*doubted(PASSED_OVER), *doubted(LEFT_OPEN)),
+        unnamed=doubted(UNNAMED),
+        partly=doubted(PART),
         absent=_absent(release, analysis, best),
         named=best.named,
         guessed=any(one.startswith(GUESSED) for one in best.doubt),
-        lost=bool(best.uncovered) or any(one.startswith(PASSED_OVER) for one in best.doubt),
         firm=all(one.startswith(LIKELY) for one in best.doubt),
         others=others,
         sort=cast(Literal["", "label", "date"], best.sort),
