@@ -27,6 +27,7 @@ from crmrag_query.context.context import Budget, ContextLine, KnownSet, pay
 from crmrag_query.context.context import Kind as LineKind
 from crmrag_query.errors import ConfigError, QuestionError, TookTooLong
 from crmrag_query.graph.graph import Graph
+from crmrag_query.language import Language
 from crmrag_query.language import language as spoken_language
 from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.llm.model import Model
@@ -296,7 +297,7 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
         return replace(parse(release, about), certain=False) if about is not None else Parsed(None)
     words = ref_words(language)
     if follow_up.kind is Kind.STANDALONE and not (state.turns and goes_on(question, language)):
-        return _alone(parse(release, analysis), question, words)
+        return _alone(parse(release, analysis), question, words, spoken_language(language))
     before = _antecedent(release, state, follow_up.focus)
     if follow_up.kind is Kind.MORE:
         spans = list(words.more.spans(tokenize(question)))  # "What else did he paint?" without "else"
@@ -343,7 +344,7 @@ def _without_request(release: Release, analysis: Analysis) -> Analysis | None:
     return analysed(release, rest) if tokenize(rest) else None
 
 
-def _alone(parsed: Parsed, question: str, words: RefWords) -> Parsed:
+def _alone(parsed: Parsed, question: str, words: RefWords, own: Language) -> Parsed:
     """Without what went before, "it" stands for nothing; and a thing that is named is no answer to a question about it."""
     plan = parsed.plan
     if plan is None or plan.compute.kind != "list":
@@ -351,7 +352,15 @@ def _alone(parsed: Parsed, question: str, words: RefWords) -> Parsed:
     if plan.where and all(isinstance(one, Among) and not one.negated for one in plan.where):
         return replace(parsed, plan=None, certain=False)
     spoken = tokenize(question)
-    if not plan.where and any(words.pronouns.at(spoken, at) for at in range(1, len(spoken))):
+    existing = {  # "which telescopes are *there*" points to nothing
+        at + i
+        for at in range(len(spoken))
+        for length, roles in own.phrases.at(spoken, at)
+        if "questions.there" in roles
+        for i in range(length)
+    }
+    pointing = (at for at in range(1, len(spoken)) if at not in existing)
+    if not plan.where and any(words.pronouns.at(spoken, at) for at in pointing):
         return replace(parsed, certain=False)
     return parsed
 

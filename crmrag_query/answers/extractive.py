@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from crmrag_query.answers.facts import Facts
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.understand import AskedTypes, individuals, is_asked_for, relied_on
+from crmrag_query.answers.understand import AskedTypes, individuals, is_asked_for, is_kind_word, relied_on
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import LanguageLexicon, quoted
 from crmrag_query.context.evidence import (
@@ -27,7 +27,6 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.linking import Mention
 from crmrag_query.questions.form import Analysis, Form, Reading
-from crmrag_query.reading.items import WHOLE
 from crmrag_query.reading.lexicon import Lexicon
 from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.release_channels import OTHER, ReleaseChannels, coverage
@@ -109,12 +108,7 @@ def tied_set(
 def _is_noun(release: Release, reading: Reading, mention: Mention) -> bool:
     """Whether a mention is what is asked for, or a word for a kind of things that is but a part of a name: of "which prizes
     did *films* win" no company with films in its name."""
-    if is_asked_for(reading, mention):
-        return True
-    own, words = language(reading.language), tokenize(mention.text)
-    if len(words) != 1 or mention.entities[0].how in WHOLE:
-        return False
-    return bool(release[Lexicon].kinds(own.code).at([*map(own.stem, words)], words, 0))
+    return is_asked_for(reading, mention) or is_kind_word(release, reading, mention)
 
 
 def _of_types(release: Release, analysis: Analysis, nodes: list[int], own: Collection[int]) -> list[int]:

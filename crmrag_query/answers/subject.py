@@ -47,7 +47,7 @@ from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import Kind
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import Language, Phrases, compiled
-from crmrag_query.reading.items import RANKING, WHOLE
+from crmrag_query.reading.items import RANKING, WHOLE, as_surname
 from crmrag_query.reading.lexicon import ACTIVE, ANY, Lexicon, PhraseSpan, categories_of, relation_spans
 from crmrag_query.reading.lexicon import Kind as NounKind
 from crmrag_query.retrieval.aggregation import Aggregation
@@ -183,7 +183,7 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
     """The one thing that a question is about: that it names, or that its pronoun means in a conversation; of several names
     the one whose facts lead to all others. Without nodes where there is none."""
     words = list(understood.own.reading.words)
-    named = individuals(release, understood.own)
+    named = tuple(as_surname(release, one) for one in individuals(release, understood.own))
     kind, focus = understood.follow_up.kind, understood.follow_up.focus
     if kind is Kind.REFERENCE and len(focus) == 1 and not named:
         node = release[Graph].node(focus[0].iri)

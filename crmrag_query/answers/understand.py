@@ -21,6 +21,7 @@ from crmrag_query.entities.details import type_nodes
 from crmrag_query.errors import ModelUnreachable, QuestionError
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.graph.graph import Graph
+from crmrag_query.language import language
 from crmrag_query.linking import LinkedEntity, Mention, plain_words
 from crmrag_query.llm.model import Model
 from crmrag_query.notes import Note, NoteKind
@@ -29,9 +30,10 @@ from crmrag_query.plans.records import Plan
 from crmrag_query.plans.within import Scope, according
 from crmrag_query.questions.followup import ConversationState, FollowUp, Kind, follow
 from crmrag_query.questions.form import Analysis, Form, Reading, read_question
-from crmrag_query.questions.lexicon import ref_words
+from crmrag_query.questions.lexicon import chunks_of, ref_words
 from crmrag_query.questions.model import analyse_with_model, rewrite_with_model
-from crmrag_query.reading.items import analysis_of, named
+from crmrag_query.reading.items import WHOLE, analysis_of, named
+from crmrag_query.reading.lexicon import Lexicon
 from crmrag_query.retrieval.channels import channel_of, default_mode, has_channel
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.release_channels import Query, ReleaseChannels, telling
@@ -549,12 +551,27 @@ def relied_on(release: Release, analysis: Analysis) -> tuple[Mention, ...]:
 
 
 def individuals(release: Release, analysis: Analysis) -> tuple[Mention, ...]:
-    """Those of the mentions that can be relied on that name individuals: no types, and not the noun that is asked for."""
+    """Those of the mentions that can be relied on that name individuals: no types, no words for kinds of things, and not the
+    noun that is asked for."""
     return tuple(
         mention
         for mention in relied_on(release, analysis)
-        if not _is_concept(release, mention) and not is_asked_for(analysis.reading, mention)
+        if not _is_concept(release, mention)
+        and not is_asked_for(analysis.reading, mention)
+        and not is_kind_word(release, analysis.reading, mention)
     )
+
+
+def is_kind_word(release: Release, reading: Reading, mention: Mention) -> bool:
+    """Whether a mention is but a word for a kind of things that is a part of names as well: of "where were the *coins* found"
+    no book on coins; written as names are, it may be one: "Potter"."""
+    own, words = language(reading.language), tokenize(mention.text)
+    if len(words) != 1 or mention.entities[0].how in WHOLE:
+        return False
+    written = (one for one in chunks_of(reading.question) if one.capital and not one.opens)
+    if own.capitals_name and any(words[0] in tokenize(one.text) for one in written):
+        return False
+    return bool(release[Lexicon].kinds(own.code).at([*map(own.stem, words)], words, 0))
 
 
 def is_asked_for(reading: Reading, mention: Mention) -> bool:

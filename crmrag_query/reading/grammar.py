@@ -192,7 +192,8 @@ class Reading:
     """A plan with its score; ``worded``: that of its words alone, whatever the plan is like; ``uncovered``: content words
     that it does not say; ``doubt``: why it is not sure; ``named``: the names that it ties; ``refers``: it goes on from what
     went before; ``size`` and ``result``: of its set, once it was executed; ``same``: another plan for its words, which, if it
-    gives the same, leaves no doubt of those ``without an object``."""
+    gives the same, leaves no doubt of those ``without an object``; ``only``: its noun means those of which something holds:
+    "artists"."""
 
     plan: Plan
     score: float
@@ -206,6 +207,7 @@ class Reading:
     result: bytes = b""
     settled: bool = True
     same: Plan | None = None
+    only: bool = False
 
 
 Tried = tuple[float, Tie, frozenset[int], frozenset[str]]
@@ -1613,7 +1615,8 @@ class Grammar:
         if bare is not None and place is not None and self._leads_to_more(says):
             others = [one for one in where if one is not bare]
             same = plan.model_copy(update={"where": tuple(others if bare in where else [*where, bare])})
-        yield Reading(plan, score, score, uncovered, doubt, sort, named, refers, same=same)
+        held = head.only is not None
+        yield Reading(plan, score, score, uncovered, doubt, sort, named, refers, same=same, only=held)
 
     def _gone_on(
         self,

@@ -631,10 +631,12 @@ def name_item(
     whose = {int(categories[one.entity]) for one in whole}
     told = any(one.how != "alternative" for one in whole)
     named_so = not whose.isdisjoint((int(Category.Actor), int(Category.Place)))
-    bearers = [] if named_so else _bearers(release, mention, words[first:last])
-    alone = 1 in (len({one.name for one in bearers}), len({one.entity for one in bearers}))
-    if told and not alone:
-        bearers = []  # "by *Grillparzer*", as a poem is called as well: one person, or none is meant
+    surnames, others = ([], []) if named_so else _bearers(release, mention, words[first:last])
+    if told:  # "by *Grillparzer*", as a poem is called as well: one person, or none is meant
+        bearers = surnames if _are_one(surnames) else []
+    else:  # "Orla Railway" may be the Orla Railway Company as well as the Orla Museum Railway
+        bearers = [*surnames, *others] if last - first > 1 or not surnames else surnames
+    alone = _are_one(bearers)
     if bearers:
         parts = [] if mention.entities[0] in bearers else [one for one in parts if one not in bearers]
     part = 0.3 if whole else BESIDE if bearers else 0.1
@@ -722,9 +724,26 @@ def _within(
     ]
 
 
-def _bearers(release: Release, mention: Mention, said: Sequence[str]) -> list[LinkedEntity]:
-    """Persons and groups that a part of their name means: its last word, "Bierstadt", or what stands before a comma;
-    where it is neither of any, all whose names have it, "the Getty"."""
+def as_surname(release: Release, mention: Mention) -> Mention:
+    """A part of names as the last word of that of the one person or group, "Bierstadt"; others, and what is written like the
+    whole of a name, as they are."""
+    said = tokenize(mention.text)
+    if any(one.how in WHOLE and len(tokenize(one.name)) <= len(said) for one in mention.entities):
+        return mention
+    surnames = _bearers(release, mention, said)[0]
+    return replace(mention, entities=tuple(surnames)) if _are_one(surnames) else mention
+
+
+def _are_one(bearers: Sequence[LinkedEntity]) -> bool:
+    """Whether persons are one, or all of one name."""
+    return 1 in (len({one.name for one in bearers}), len({one.entity for one in bearers}))
+
+
+def _bearers(
+    release: Release, mention: Mention, said: Sequence[str]
+) -> tuple[list[LinkedEntity], list[LinkedEntity]]:
+    """Persons and groups that a part of their name means: its last word, "Bierstadt", or what stands before a comma; and
+    all others whose names have it, "the Getty"."""
     categories, spelling = release[World].adjacency.category, release[NameIndex].spelling.shortest
     plain = plain_words(release.method.questions)
 
@@ -742,8 +761,7 @@ def _bearers(release: Release, mention: Mention, said: Sequence[str]) -> list[Li
             surnames.append(one)
         elif set(bare) <= set(sounds(tokenize(one.name))):
             others.append(one)
-    # "Orla Railway" may be the Orla Railway Company as well as the Orla Museum Railway
-    return [*surnames, *others] if len(said) > 1 else surnames or others
+    return surnames, others
 
 
 BESIDE = 0.25

@@ -372,7 +372,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     def doubted(kind: str) -> tuple[str, ...]:
         return tuple(one.removeprefix(kind) for one in sorted(best.doubt) if one.startswith(kind))
 
-    whole = not best.uncovered and not best.doubt and _asks_something(best.plan)
+    whole = not best.uncovered and not best.doubt and (best.only or _asks_something(best.plan))
     whole &= not best.refers or (earlier is not None and earlier.sure)
     # "are there *more* sculptures or paintings?" asks not whether there are any
     compares = COMPARE in language(analysis.reading.language).roles_within(analysis.reading.words)
