@@ -26,6 +26,7 @@ from crmrag_query.answers.exact import (
     exact_set,
     find_exact,
     prove_members,
+    restricts,
     stored,
     told_set,
     told_to_model,
@@ -109,7 +110,7 @@ from crmrag_query.linking import NameIndex, meant
 from crmrag_query.llm.model import CannedModel, Metered, Model
 from crmrag_query.notes import Note
 from crmrag_query.ontology.load import Category
-from crmrag_query.plans.records import Among, Anchor, Dated, Plan, Related, parts_of
+from crmrag_query.plans.records import Among, Anchor, Dated, Plan, Related, Target, parts_of
 from crmrag_query.plans.sparql import to_sparql
 from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import ConversationState, Focus, Kind, turns_of
@@ -641,7 +642,7 @@ class Turn:
     def _tells_facts(self) -> bool:
         """Whether the answer is facts of one thing, or that they are not recorded."""
         asked = self.facts
-        if asked is None or asked.unknown:
+        if asked is None or asked.unknown or self._is_list:
             return False
         return not self._leads_on or any_known(self.release, asked.nodes, asked.asked)
 
@@ -719,10 +720,7 @@ class Turn:
         if subject == "compared":
             texts = (portrait(release, [one], language, cited) for one in compared(release, understood))
             return self._checked("\n".join(f"- {text}" for text in texts), cited, refused=False)
-        # A list is told whole, as the set that it is, but not measures, of which a set names but the nodes.
-        listed = isinstance(exact, Exact) and exact.certain and exact.set.size > NAMED
-        listed = listed and not self._measures and not self._blurs
-        if (asked := self.facts) is not None and not asked.unknown and not listed:
+        if (asked := self.facts) is not None and not asked.unknown and not self._is_list:
             found = told_facts(release, asked.nodes, asked.asked, language, cited)
             text = " ".join(filter(None, (found.text, found.lacking)))
             if found.text:
@@ -750,7 +748,11 @@ class Turn:
             return self._checked(text, cited, refused=False)
         if isinstance(exact, Exact) and exact.certain:
             return self._checked(told_set(release, exact, cited), cited, self._nothing_more())
-        if (told := self._of_one_thing(cited) or self._of_each(cited)) is not None:
+        # things of a kind are asked for, not one that is named beside it
+        of_kind = self._offers and isinstance(exact, Exact) and exact.plan.target != Target()
+        if not of_kind and (told := self._of_one_thing(cited)) is not None:
+            return told
+        if (told := self._of_each(cited)) is not None:
             return told
         parsed = exact.parsed if isinstance(exact, Exact) else exact
         says_no = is_denied(parsed, prepared.analysis)
@@ -781,6 +783,9 @@ class Turn:
             bare = extracted.refused and not cited_numbers(text)
             text = perhaps if bare else f"{text}\n{perhaps}"
         elif extracted.refused and not cited_numbers(text):
+            left_out = quoted((*parsed.unknown, *parsed.left_out), language)
+            if self._offers and left_out:
+                text = release.method.sets.words(language).unknown.replace("{first}", left_out)
             text = f"{text}\n{self._recorded_of_named(cited)}".rstrip()
         # said of the set that stands beside it as well
         elif lost and isinstance(exact, Exact) and not extracted.refused:
@@ -795,6 +800,18 @@ class Turn:
             return False
         own = set(map(self.release[Graph].iri, self.facts.nodes))
         return any(own & set(some) and set(some) - own for some in _named_in(self.exact.plan))
+
+    @property
+    def _is_list(self) -> bool:
+        """Whether the set is told as a whole rather than as facts: one of a kind that the question names, "which *artists*
+        were born in New York", or of many; but no measures, of which a set names but the nodes."""
+        exact, analysis = self.exact, self.prepared.analysis
+        if not isinstance(exact, Exact) or not exact.certain:
+            return False
+        kind = exact.plan.target.types or exact.plan.target.classes
+        if kind and analysis.reading.heads and analysis.form is not Form.SPECIFIC and exact.set.size:
+            return True
+        return exact.set.size > NAMED and not self._measures and not self._blurs
 
     @property
     def _measures(self) -> bool:
@@ -829,14 +846,18 @@ class Turn:
         """Whether the set of the best reading is told as what may be meant, in place of what retrieval found.
 
         Of several things that are asked for, and of what is counted or ranked, it is right three times as often; though
-        not where a number is asked for and words are not understood that are more than an aside.
+        not where a number is asked for and words are not understood that are more than an aside, nor where all of a kind is
+        left without them.
         """
         exact = self.exact
         if not isinstance(exact, Exact) or not self._finds or exact.set.kind == "ask":
             return False
-        if exact.set.kind == "list":
-            return self._offers and not exact.parsed.unnamed
-        return exact.parsed.firm or not (lost or exact.parsed.left_out)
+        parsed, kind = exact.parsed, exact.set.kind
+        if kind in ("list", "count") and (parsed.unknown or parsed.left_out) and not restricts(exact.plan):
+            return False
+        if kind == "list":
+            return self._offers and not parsed.unnamed
+        return parsed.firm or not (lost or parsed.left_out)
 
     @property
     def _is_likely(self) -> bool:

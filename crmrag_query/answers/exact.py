@@ -55,7 +55,7 @@ from crmrag_query.plans.within import Scope
 from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import ConversationState, Focus, FollowUp, Kind, Turn
 from crmrag_query.questions.form import Analysis, Form
-from crmrag_query.questions.lexicon import RefWords, chunks_of, compiled, ref_words
+from crmrag_query.questions.lexicon import Phrases, RefWords, chunks_of, compiled, ref_words
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.earlier import antecedent_of, goes_on, plan_of, says_otherwise
 from crmrag_query.reading.items import WHOLE, analysed, question_of, with_compounds_apart
@@ -300,15 +300,12 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
         return _alone(parse(release, analysis), question, words, spoken_language(language))
     before = _antecedent(release, state, follow_up.focus)
     if follow_up.kind is Kind.MORE:
-        spans = list(words.more.spans(tokenize(question)))  # "What else did he paint?" without "else"
-        kept = (
-            chunk.text
-            for chunk in chunks_of(question)
-            if not any(first < chunk.last and chunk.first < last for first, last in spans)
-        )
-        parsed = _gone_on(_read_beside(release, " ".join(kept), question, before), state)
+        # "What else did he paint?" without "else"
+        parsed = _gone_on(_read_beside(release, _without(question, words.more), question, before), state)
     elif follow_up.kind is Kind.PIVOT and (follow_up.excluded or follow_up.excluded_types):
-        parsed = _read_beside(release, follow_up.raw if follow_up.raw != question else "", question, before)
+        also = compiled(release.method.questions).languages[language].forms.also
+        rest = _without(follow_up.raw, also) if follow_up.raw != question else ""  # "which *other* churches"
+        parsed = _read_beside(release, rest, question, before)
         if parsed.plan is None or (not parsed.certain and follow_up.contextual is not None):
             parsed = _gone_on(parsed, state)
     else:
@@ -323,6 +320,17 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
         ):
             parsed = replace(parsed, certain=False)  # "what did he paint?" is not him
     return _leaving_out(release, parsed, follow_up, question)
+
+
+def _without(text: str, phrases: Phrases) -> str:
+    """A text without some phrases."""
+    spans = list(phrases.spans(tokenize(text)))
+    kept = (
+        one.text
+        for one in chunks_of(text)
+        if not any(first < one.last and one.first < last for first, last in spans)
+    )
+    return " ".join(kept)
 
 
 def _analysis_of(release: Release, understood: Understood) -> Analysis:
@@ -344,10 +352,15 @@ def _without_request(release: Release, analysis: Analysis) -> Analysis | None:
     return analysed(release, rest) if tokenize(rest) else None
 
 
+def restricts(plan: Plan) -> bool:
+    """Whether a plan keeps to more than things of a kind that something or other is known of."""
+    return any(not isinstance(one, Related) or one.to != Anchor() or one.negated for one in plan.where)
+
+
 def _alone(parsed: Parsed, question: str, words: RefWords, own: Language) -> Parsed:
     """Without what went before, "it" stands for nothing; and a thing that is named is no answer to a question about it."""
     plan = parsed.plan
-    if plan is None or plan.compute.kind != "list":
+    if plan is None or plan.compute.kind not in ("list", "count"):
         return parsed
     if plan.where and all(isinstance(one, Among) and not one.negated for one in plan.where):
         return replace(parsed, plan=None, certain=False)
@@ -360,7 +373,7 @@ def _alone(parsed: Parsed, question: str, words: RefWords, own: Language) -> Par
         for i in range(length)
     }
     pointing = (at for at in range(1, len(spoken)) if at not in existing)
-    if not plan.where and any(words.pronouns.at(spoken, at) for at in pointing):
+    if not restricts(plan) and any(words.pronouns.at(spoken, at) for at in pointing):
         return replace(parsed, certain=False)
     return parsed
 
@@ -594,16 +607,19 @@ def _by_words(
     own = spoken_language(reading.language)
     written = (one for one in chunks_of(reading.question) if one.capital and own.capitals_name)
     capitals = {word for one in written for word in tokenize(one.text)}
-    partly = [one for one in parsed.partly if capitals.isdisjoint(tokenize(one))]
+    partly = [one for one in parsed.partly if len(tokenize(one)) == 1 and capitals.isdisjoint(tokenize(one))]
     lost = bool(parsed.unknown or parsed.left_out or parsed.unnamed or partly)
     if not (target.types or target.classes) or not lost or not alone:
         return None
+    spans = relation_spans(reading.language, reading.words)
     showing = {
-        at
-        for span in relation_spans(reading.language, reading.words)
-        if not SHOWING.isdisjoint(span.relations)
-        for at in range(span.first, span.last)
+        at for span in spans if not SHOWING.isdisjoint(span.relations) for at in range(span.first, span.last)
     }
+    tying = {at for span in spans if span.role != "loose" for at in range(span.first, span.last)} - showing
+    individual = {at for one in individuals(release, understood.own) for at in range(one.first, one.last)}
+    others = tying | {at for at in individual if reading.words[at] not in partly}
+    if any(reading.words[at] in reading.content for at in others if at not in reading.heads):
+        return None  # what is made *of bronze*, or what *Calder* used, is told by more than a word
     small = own.roles["verbs.empty"] | own.roles["verbs.asides"] | understood.own.period_words
     small |= {reading.words[at] for at in (*showing, *reading.heads)}
     stems = list(map(own.stem, reading.words))

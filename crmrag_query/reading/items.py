@@ -35,6 +35,7 @@ from crmrag_query.linking import (
     rough,
     search,
     stop_words,
+    suggest,
 )
 from crmrag_query.ontology.load import Category, mostly
 from crmrag_query.plans.execute import known_unit, members_of
@@ -626,7 +627,18 @@ def name_item(
     ]
     parts = [one for one in mention.homonyms if one not in whole and one.score >= 0.8 * best]
     spoken = [words[first:last], *({tuple(tokenize(one.name)) for one in whole} if foreign else ())]
-    whole += (one for tokens in spoken for one in _within(release, mention, tokens, whole))
+    inside = list[LinkedEntity]()
+    for tokens in spoken:
+        known = {one.entity for one in whole}
+        is_place = any(int(categories[one.entity]) == int(Category.Place) for one in whole)
+        called, within = (
+            [one for one in some if one.entity not in known] for some in _places(release, mention, tokens)
+        )
+        # "Washington" may be a town as well as a state of which towns are told
+        (whole if is_place or not called else inside).extend(within)
+        whole += called
+    named = {one.entity for one in (*whole, *inside)}
+    parts = [one for one in parts if one.entity not in named]
     meanings: list[Meaning] = []
     whose = {int(categories[one.entity]) for one in whole}
     told = any(one.how != "alternative" for one in whole)
@@ -640,7 +652,8 @@ def name_item(
     if bearers:
         parts = [] if mention.entities[0] in bearers else [one for one in parts if one not in bearers]
     part = 0.3 if whole else BESIDE if bearers else 0.1
-    for tier, cost in ((whole, 0.0), (bearers, BESIDE if told else 0.1), (parts, part)):
+    tiers = ((whole, 0.0), (inside, 0.1), (bearers, BESIDE if told else 0.1), (parts, part))
+    for tier, cost in tiers:
         grouped: dict[int, list[int]] = {}
         for one in tier:
             grouped.setdefault(int(categories[one.entity]), []).append(one.entity)
@@ -706,22 +719,32 @@ def is_like(graph: Graph, own: Language, text: str, nodes: Ints) -> bool:
     )
 
 
-def _within(
-    release: Release, mention: Mention, said: Sequence[str], whole: Sequence[LinkedEntity]
-) -> list[LinkedEntity]:
-    """Places whose names end in that of a place, behind a comma: "Athens, Greece" for Greece."""
+MOST_PLACES = 2000  # places of one name, or within them, that are looked at
+
+
+def _places(
+    release: Release, mention: Mention, said: Sequence[str]
+) -> tuple[list[LinkedEntity], list[LinkedEntity]]:
+    """Places that are told apart by commas: those called so and no more, "*Boston*, Massachusetts"; and those within one that
+    is, with it, where it is told: "Boston, *Massachusetts*, United States" and "*Massachusetts*, United States"."""
     categories = release[World].adjacency.category
-    if not any(int(categories[one.entity]) == int(Category.Place) for one in whole):
-        return []
-    known, plain = {one.entity for one in whole}, plain_words(release.method.questions)
-    return [
-        one
-        for one in (*mention.homonyms, *search(release[NameIndex], " ".join(said), HOMONYMS, plain))
-        if one.entity not in known
-        and int(categories[one.entity]) == int(Category.Place)
-        and "," in one.name
-        and tokenize(one.name.rsplit(",", 1)[-1]) == list(said)
-    ]
+    if not any(int(categories[one.entity]) == int(Category.Place) for one in mention.homonyms):
+        return [], []
+    found = {one.entity: one for one in suggest(release[NameIndex], " ".join(said), MOST_PLACES)}
+    called, within = list[tuple[LinkedEntity, list[list[str]]]](), list[LinkedEntity]()
+    around = set[tuple[str, ...]]()
+    for one in ({one.entity: one for one in mention.homonyms} | found).values():
+        parts = [tokenize(part) for part in one.name.split(",")]
+        if len(parts) < 2 or int(categories[one.entity]) != int(Category.Place):
+            continue
+        if list(said) in parts[1:]:
+            within.append(one)
+            behind = parts[parts.index(list(said), 1) + 1 :]
+            around.add(tuple(word for part in behind for word in part))
+        elif parts[0] == list(said):
+            called.append((one, parts))
+    regions = [one for one, parts in called if tuple(word for part in parts[1:] for word in part) in around]
+    return [one for one, _ in called if one not in regions], [*within, *regions]
 
 
 def as_surname(release: Release, mention: Mention) -> Mention:

@@ -372,7 +372,9 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     def doubted(kind: str) -> tuple[str, ...]:
         return tuple(one.removeprefix(kind) for one in sorted(best.doubt) if one.startswith(kind))
 
-    whole = not best.uncovered and not best.doubt and (best.only or _asks_something(best.plan))
+    whole = not best.uncovered and not best.doubt
+    # "how many different poets is that?" asks for no poets but those before
+    whole &= _asks_something(best.plan) or (best.only and earlier is None)
     whole &= not best.refers or (earlier is not None and earlier.sure)
     # "are there *more* sculptures or paintings?" asks not whether there are any
     compares = COMPARE in language(analysis.reading.language).roles_within(analysis.reading.words)
