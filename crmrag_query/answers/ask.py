@@ -781,7 +781,7 @@ class Turn:
         text, perhaps = extracted.text, self._likeliest(cited)
         if perhaps:
             bare = extracted.refused and not cited_numbers(text)
-            text = perhaps if bare else f"{text}\n{perhaps}"
+            text = perhaps if bare else f"{perhaps}\n{text}"
         elif extracted.refused and not cited_numbers(text):
             left_out = quoted((*parsed.unknown, *parsed.left_out), language)
             if self._offers and left_out:

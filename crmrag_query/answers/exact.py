@@ -373,7 +373,8 @@ def _alone(parsed: Parsed, question: str, words: RefWords, own: Language) -> Par
         for i in range(length)
     }
     pointing = (at for at in range(1, len(spoken)) if at not in existing)
-    if not restricts(plan) and any(words.pronouns.at(spoken, at) for at in pointing):
+    shown = spoken[-1:] and spoken[-1] in own.roles["pronouns.this"]  # "how many poets is *that*"
+    if not restricts(plan) and (shown or any(words.pronouns.at(spoken, at) for at in pointing)):
         return replace(parsed, certain=False)
     return parsed
 

@@ -1092,7 +1092,10 @@ class Grammar:
             if bare and tie.last in PREMODIFYING:
                 gain += w.premodifier
                 evidence = evidence or tie.last == "P2"
-            ambiguous = "of" in leads and tie.last in BY and not near_stems.isdisjoint(self.pictured)
+            # "miniatures *of women*", but "works of American *artists*"
+            any_of = "agent" not in leads and not far.named and far.only is None
+            shows = any_of or not near_stems.isdisjoint(self.pictured)
+            ambiguous = "of" in leads and tie.last in BY and shows
             if ambiguous:
                 gain -= w.wrong_prep
             if tie.ahead or tie.back:

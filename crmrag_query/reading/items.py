@@ -375,7 +375,7 @@ def _operators(words: Sequence[str], own: Language, starts: Collection[int]) -> 
             kept = {
                 role for role in roles if role.startswith(("questions.", "operators.")) and role not in IDLE
             }
-            if at > OPENING and at not in starts:
+            if at not in starts and (at > OPENING or any(one not in own.stop for one in words[:at])):
                 kept -= {"questions.list", "questions.describe", "questions.polite"}
             by_length.setdefault(length, set()).update(kept)
         for length, kept in by_length.items():

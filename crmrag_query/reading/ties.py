@@ -130,10 +130,11 @@ class Ties:
         known = frozenset().union(*(tie.stems | tie.ends for tie in relations))
         roles = self._roles(near), self._roles(far)
         fitting = not led or any(led & self.lexicon.leads(tie.last) for tie in relations)
-        if relations and said <= known and fitting and not any(roles):
+        named_so = {} if any(roles) else self.lexicon.typed(said, code)  # acts that are called "design"
+        if relations and said <= known and fitting and not any(roles) and not named_so:
             return relations
         walks = self._kept(("walks", code, near.key, far.key), lambda: self._walks(near, far, code))
-        typed = {"": self.world.nodes_of(sum(roles, ()))} if any(roles) else self.lexicon.typed(said, code)
+        typed = {"": self.world.nodes_of(sum(roles, ()))} if any(roles) else named_so
         if typed:
             key = ("typed", code, near.key, far.key, frozenset(typed), roles)
             in_role = self._kept(key, lambda: self._typed(walks, near, far, typed))

@@ -127,11 +127,11 @@ def test_an_unsure_set_is_a_choice_and_never_told_as_the_answer(sample: Release)
 
 
 def test_a_reading_that_says_every_word_is_told_as_what_may_be_meant(sample: Release) -> None:
-    """Beside what was found of one thing; in its place, with the words that it leaves out, where several are asked for."""
+    """Before what was found of one thing; in its place, with the words that it leaves out, where several are asked for."""
     answer = ask(sample, "What did Minas do?")
     assert answer.set is not None and not answer.exhaustive and not answer.refused
-    before, told = answer.text.split("This may be what is meant. ")
-    assert "Minas: " in before and all(one.label in told for one in answer.set.members)
+    told, *lines = answer.text.removeprefix("This may be what is meant. ").splitlines()
+    assert lines[0].startswith("Minas: ") and all(one.label in told for one in answer.set.members)
     assert {one.iri for one in answer.set.members} <= {one.iri for one in answer.sources if one.cited}
     told_in = {code: sample.method.sets.words(code).perhaps for code in LANGUAGES}
     assert len({*told_in.values()}) == len(told_in) and all("{what}" in one for one in told_in.values())
