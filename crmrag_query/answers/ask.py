@@ -749,7 +749,8 @@ class Turn:
         if isinstance(exact, Exact) and exact.certain:
             return self._checked(told_set(release, exact, cited), cited, self._nothing_more())
         # things of a kind are asked for, not one that is named beside it
-        of_kind = self._offers and isinstance(exact, Exact) and exact.plan.target != Target()
+        kind = exact.plan.target if isinstance(exact, Exact) and self._offers else Target()
+        of_kind = bool((kind.types or kind.classes) and prepared.analysis.reading.heads)
         if not of_kind and (told := self._of_one_thing(cited)) is not None:
             return told
         if (told := self._of_each(cited)) is not None:
@@ -767,9 +768,9 @@ class Turn:
         if self._means_set(lost):
             return self._checked(self._perhaps(cited, lost), cited, refused=False)
         # No line counts or ranks anything, and what is left of "how many people did it save?" is another number.
-        kind = parsed.plan.compute.kind if parsed.plan is not None else ""
+        computed = parsed.plan.compute.kind if parsed.plan is not None else ""
         unknown = release.method.sets.words(language).unknown.replace("{first}", quoted(lost, language))
-        if lost and kind in ("count", "rank", "group"):
+        if lost and computed in ("count", "rank", "group"):
             text = f"{unknown}\n{self._recorded_of_named(cited)}".rstrip()
             return self._checked(text, cited, refused=not self._offers)
         if (told := self._of_named(cited, lost)) is not None:
@@ -780,7 +781,7 @@ class Turn:
             return self._checked(unnamed, cited, refused=not says_no, notes=extracted.notes)
         text, perhaps = extracted.text, self._likeliest(cited)
         if perhaps:
-            bare = extracted.refused and not cited_numbers(text)
+            bare = (extracted.refused and not cited_numbers(text)) or not self._finds
             text = perhaps if bare else f"{perhaps}\n{text}"
         elif extracted.refused and not cited_numbers(text):
             left_out = quoted((*parsed.unknown, *parsed.left_out), language)
