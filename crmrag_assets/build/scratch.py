@@ -6,6 +6,8 @@ itself it cannot. The file goes with the array, however the process ends.
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +17,20 @@ from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.ipc as ipc
 
+from crmrag_query.graph.arrays import WIDEST, sorted_rows
+
+TRIM = "malloc_trim"  # of glibc, which keeps what was freed until it is told; other systems need no telling
 ROWS = 1 << 22  # that are worked on at once
+
+
+def give_back() -> None:
+    """Let the system have the memory that this process has freed, as what is made next may be made beside others."""
+    pa.default_memory_pool().release_unused()
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), TRIM, None)) is not None:
+        trim(0)
 
 
 def blocks(rows: int, most: int = ROWS) -> Iterator[slice]:
@@ -41,6 +55,45 @@ class Scratch:
     def growing(self, dtype: npt.DTypeLike) -> Growing:
         """An array that is still to be written."""
         return Growing(self._file(), np.dtype(dtype))
+
+    def kept(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """A copy of an array."""
+        found = self.empty(array.shape, array.dtype)
+        found[...] = array
+        return found
+
+    def kept_words(self, words: pa.Array) -> pa.Array:
+        """A copy of an array of Arrow's."""
+        with self._file() as file:
+            batch = pa.record_batch([words], ["words"])
+            with ipc.new_file(pa.PythonFile(file, "w"), batch.schema) as writer:
+                writer.write_batch(batch)
+            file.flush()
+            mapped = pa.py_buffer(np.memmap(file, np.uint8, "r"))
+        return ipc.open_file(pa.BufferReader(mapped)).get_batch(0).column(0)
+
+    def sorted_rows(self, columns: Sequence[npt.NDArray[np.int32]]) -> list[npt.NDArray[np.int32]]:
+        """As `sorted_rows` of arrays that are in memory: rows in order of the first column, then of the second …"""
+        widths = [
+            max((int(column[part].max()) for part in blocks(len(column))), default=0) for column in columns
+        ]
+        bits = [width.bit_length() for width in widths]
+        if sum(bits) > WIDEST:
+            return sorted_rows(columns)
+        rows = len(columns[0])
+        packed = self.empty(rows, np.int64)
+        for part in blocks(rows):
+            for column, width in zip(columns, bits, strict=True):
+                packed[part] <<= width
+                packed[part] |= column[part]
+        packed.sort()
+        found = [self.empty(rows, np.int32) for _ in columns]
+        for part in blocks(rows):
+            rest = packed[part]
+            for column, width in zip(reversed(found), reversed(bits), strict=True):
+                column[part] = rest & ((1 << width) - 1)
+                rest = rest >> width
+        return found
 
     def gathered(self, values: npt.NDArray[Any], order: npt.NDArray[np.integer]) -> npt.NDArray[Any]:
         """``values[..., order]``, some at a time."""

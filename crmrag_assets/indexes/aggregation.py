@@ -174,7 +174,7 @@ class Ones:
                 ones = np.ones(high - low)
             shape = (len(ptr) - 1, len(values))
             block = (ones[: high - low], self.column[low:high], ptr - low)
-            found[rows] = sparse.csr_array(block, shape=shape) @ values
+            found[rows] = np.asarray(sparse.csr_array(block, shape=shape) @ values)
         return found
 
 
@@ -276,7 +276,8 @@ def _all_groups(
     for row, values in zip(hashes, [column.array for column in plain], strict=True):
         for part in blocks(len(order)):
             row[part] = values[order[part]]
-    return Groups(*(scratch.gathered(column.array, order) for column in columns), hashes)
+    ordered: list[Any] = [scratch.gathered(column.array, order) for column in columns]
+    return Groups(*ordered, hashes)
 
 
 def _groups(chunk: MatchArrays, number: int, of_node: Hashes, of_relationship: Hashes) -> Groups:
