@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from crmrag_assets.build.scratch import give_back
 from crmrag_assets.build.step import (
     PLACES,
     BuildContext,
@@ -39,7 +40,6 @@ from crmrag_assets.build.step import (
     run_step,
     version_of,
 )
-from crmrag_assets.build.scratch import give_back
 from crmrag_assets.build.store import Published
 from crmrag_assets.build.workers import Processes, processes, side_by_side, workers_of
 from crmrag_assets.opened import documents_of, graph_of, harvest_of, with_vectors
