@@ -10,8 +10,8 @@ that an encoder makes (ENCODING). Floors: parsing the decompressed bytes with py
 many times the seconds and the memory of a build without them a build with them takes (the seconds of both, the larger peak).
 --cap builds in a control group of Linux whose processes, and the files that they have in memory, take at most so many GiB
 together, and tells how much of it was memory of their own (``anonymous_mib``), which the system cannot take back; where no
-such group can be made it says so and ends. --against prints how much more or less each figure is than in a result of before, as ratios to the parse, which machines
-share: a report, not a verdict.
+such group can be made it says so and ends. --against prints how much more or less each figure is than in a result of before,
+as ratios to the parse, which machines share: a report, not a verdict.
 """
 
 from __future__ import annotations
@@ -93,21 +93,7 @@ def capped(gib: float | None) -> Iterator[Cap | None]:
     if gib is None:
         yield None
         return
-    for controller, limit, own in LIMITS:
-        folder = GROUPS / controller / f"crmrag-{os.getpid()}"
-        try:
-            folder.mkdir()
-            (folder / limit).write_text(str(int(gib * (1 << 30))))
-        except OSError:
-            if folder.exists():
-                folder.rmdir()
-            continue
-        break
-    else:
-        raise SystemExit(
-            f"No control group of memory can be made below {GROUPS}: run as root, or without --cap."
-        )
-    cap, ended = Cap(folder, own), threading.Event()
+    cap, ended = _group(int(gib * (1 << 30))), threading.Event()
     looking = threading.Thread(target=cap.look, args=(ended,))
     looking.start()
     try:
@@ -115,7 +101,21 @@ def capped(gib: float | None) -> Iterator[Cap | None]:
     finally:
         ended.set()
         looking.join()
-        folder.rmdir()
+        cap.folder.rmdir()
+
+
+def _group(limit: int) -> Cap:
+    """A new control group of so many bytes."""
+    for controller, file, own in LIMITS:
+        folder = GROUPS / controller / f"crmrag-{os.getpid()}"
+        try:
+            folder.mkdir()
+            (folder / file).write_text(str(limit))
+            return Cap(folder, own)
+        except OSError:
+            if folder.exists():
+                folder.rmdir()
+    raise SystemExit(f"No control group of memory can be made below {GROUPS}: run as root, or without --cap.")
 
 
 def build(

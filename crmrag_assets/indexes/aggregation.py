@@ -276,8 +276,7 @@ def _all_groups(
     for row, values in zip(hashes, [column.array for column in plain], strict=True):
         for part in blocks(len(order)):
             row[part] = values[order[part]]
-    ordered: list[Any] = [scratch.gathered(column.array, order) for column in columns]
-    return Groups(*ordered, hashes)
+    return Groups._make([*(scratch.gathered(column.array, order) for column in columns), hashes])
 
 
 def _groups(chunk: MatchArrays, number: int, of_node: Hashes, of_relationship: Hashes) -> Groups:
