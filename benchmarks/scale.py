@@ -1,15 +1,17 @@
 """What a build costs: seconds of each artifact, peak memory, disk, and floors measured in the same run.
 
     python benchmarks/scale.py (FILE | --entities N) [--model hash] [--data FOLDER] [--communities] [--out RESULT]
-        [--against RESULT]
+        [--against RESULT] [--cap GIB]
 
 FILE is N-Triples, plain or .zst; --entities has `generate.py` make a museum of that size. The build is `crmrag build` in a
 process of its own, with the hashing stand-in as encoder unless another is named; "without encoder" leaves out the artifacts
 that an encoder makes (ENCODING). Floors: parsing the decompressed bytes with pyoxigraph, and one pass over their lines.
 --communities builds without communities, then adds them to what is built: `with_communities` tells what that takes, and how
 many times the seconds and the memory of a build without them a build with them takes (the seconds of both, the larger peak).
---against prints how much more or less each figure is than in a result of before, as ratios to the parse, which machines
-share: a report, not a verdict.
+--cap builds in a control group of Linux whose processes, and the files that they have in memory, take at most so many GiB
+together, and tells how much of it was memory of their own (``anonymous_mib``), which the system cannot take back; where no
+such group can be made it says so and ends. --against prints how much more or less each figure is than in a result of before,
+as ratios to the parse, which machines share: a report, not a verdict.
 """
 
 from __future__ import annotations
@@ -22,7 +24,11 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +61,66 @@ def floors(file: Path) -> dict[str, float]:
     return {"triples_read": triples, "parse": round(parse, 2), "lines": round(time.perf_counter() - start, 2)}
 
 
-def build(file: Path, folder: Path, model: str, communities: bool = True) -> dict[str, Any]:
+GROUPS = Path("/sys/fs/cgroup")
+LIMITS = (("memory", "memory.limit_in_bytes", "total_rss"), ("", "memory.max", "anon"))
+"""Of both versions of control groups: the folder of memory's, the file of the limit, what a process' own memory is called."""
+JOIN = 'echo $$ > "$0" && exec "$@"'
+LOOK_SECONDS = 0.2
+
+
+@dataclass
+class Cap:
+    """A control group of so many bytes; ``anonymous``: the most bytes of their own that its processes had together."""
+
+    folder: Path
+    own: str
+    anonymous: int = 0
+
+    def within(self, command: Sequence[str]) -> list[str]:
+        """The command as it is run within the group."""
+        return ["sh", "-c", JOIN, str(self.folder / "cgroup.procs"), *command]
+
+    def look(self, ended: threading.Event) -> None:
+        """Look again and again how much there is, until it has ended."""
+        while not ended.wait(LOOK_SECONDS):
+            stat = dict(line.split() for line in (self.folder / "memory.stat").read_text().splitlines())
+            self.anonymous = max(self.anonymous, int(stat[self.own]))
+
+
+@contextmanager
+def capped(gib: float | None) -> Iterator[Cap | None]:
+    """A control group of so many GiB while the block runs; None where none is asked for."""
+    if gib is None:
+        yield None
+        return
+    cap, ended = _group(int(gib * (1 << 30))), threading.Event()
+    looking = threading.Thread(target=cap.look, args=(ended,))
+    looking.start()
+    try:
+        yield cap
+    finally:
+        ended.set()
+        looking.join()
+        cap.folder.rmdir()
+
+
+def _group(limit: int) -> Cap:
+    """A new control group of so many bytes."""
+    for controller, file, own in LIMITS:
+        folder = GROUPS / controller / f"crmrag-{os.getpid()}"
+        try:
+            folder.mkdir()
+            (folder / file).write_text(str(limit))
+            return Cap(folder, own)
+        except OSError:
+            if folder.exists():
+                folder.rmdir()
+    raise SystemExit(f"No control group of memory can be made below {GROUPS}: run as root, or without --cap.")
+
+
+def build(
+    file: Path, folder: Path, model: str, communities: bool = True, cap: Cap | None = None
+) -> dict[str, Any]:
     """Build the file in a new process: seconds, the largest process' resident memory, costs of each artifact, counts."""
     config = folder / "config"
     config.mkdir(parents=True, exist_ok=True)
@@ -66,8 +131,10 @@ def build(file: Path, folder: Path, model: str, communities: bool = True) -> dic
         encoding="utf-8",
     )
     command = [sys.executable, "-c", LAUNCH, "build", "measured", "--quiet", "--data", str(folder / "data")]
+    command += ["--config", str(config)]
     start, since = time.perf_counter(), time.time()
-    done = subprocess.run([*command, "--config", str(config)], capture_output=True, text=True, check=False)
+    within = cap.within(command) if cap else command
+    done = subprocess.run(within, capture_output=True, text=True, check=False)
     wall = time.perf_counter() - start
     if done.returncode != 0:
         raise SystemExit(done.stdout + done.stderr)
@@ -82,6 +149,7 @@ def build(file: Path, folder: Path, model: str, communities: bool = True) -> dic
         "processor": round(float(re.findall(r"^cpu ([\d.]+)", done.stderr, re.MULTILINE)[-1]), 1),
         "peak_mib": peaks[0],
         "peak_mib_of_workers": peaks[1],
+        **({"anonymous_mib": cap.anonymous >> 20} if cap else {}),
         "artifacts": artifacts,
         "counts": manifest["counts"],
         "release_mib": sum(file["bytes"] for file in manifest["files"]) >> 20,
@@ -185,14 +253,17 @@ def main() -> None:
     parser.add_argument("--communities", action="store_true")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--against", type=Path)
+    parser.add_argument("--cap", type=float, help="GiB of memory that the build may take")
     arguments = parser.parse_args()
     if (arguments.file is None) == (arguments.entities is None):
         parser.error("give a FILE or --entities")
     with tempfile.TemporaryDirectory() as name:
         file = arguments.file or generated(arguments.entities, Path(name))
         result: dict[str, Any] = {"file": file.name, "machine": machine(), "floors": floors(file)}
+        result |= {"cap_gib": arguments.cap} if arguments.cap else {}
         folder = arguments.data or Path(name)
-        result |= build(file, folder, arguments.model, not arguments.communities)
+        with capped(arguments.cap) as cap:
+            result |= build(file, folder, arguments.model, not arguments.communities, cap)
         if arguments.communities:
             result["with_communities"] = added(result, build(file, folder, arguments.model))
     result["ratio_to_parse"] = round(result["without_encoder"] / result["floors"]["parse"], 1)

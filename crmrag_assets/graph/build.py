@@ -248,7 +248,8 @@ def build_graph(
         watcher.advance(step, STEPS, note)
 
     tell(0, "numbering triples")
-    core = build_core(prefetch_files, threads)
+    out.mkdir(parents=True, exist_ok=True)
+    core = build_core(prefetch_files, threads, out)
     tell(1, "normalising classes and properties")
     said = declared(core)
     core.entity[said.nodes] = False  # what the data is written in is not what it is about

@@ -17,14 +17,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from crmrag_assets.build.scratch import Growing, Scratch, blocks
 from crmrag_query.graph.arrays import (
     Ints,
     Longs,
     Rows,
     places_in,
-    rows_from_triples,
     run_starts,
-    sorted_rows,
 )
 from crmrag_query.syntax import RDF_TYPE
 
@@ -43,15 +42,24 @@ def number_groups(first: Longs, values: Ints) -> tuple[list[tuple[int, ...]], In
     distinct: list[tuple[int, ...]] = []
     for width in np.unique(size).tolist():
         groups = np.flatnonzero(size == width)
-        rows = values[first[groups][:, None] + np.arange(width)]
-        if width == 1:  # nearly all groups, and numbers are compared faster than rows
-            single, inverse = np.unique(rows, return_inverse=True)
+        if width == 1:  # nearly all groups, of numbers that are small
+            numbers = values[first[groups]]
+            single = np.flatnonzero(np.bincount(numbers)).astype(np.int32)
             rows = single[:, None]
+            which[groups] = places_among(single, numbers) + len(distinct)
         else:
+            rows = values[first[groups][:, None] + np.arange(width)]
             rows, inverse = np.unique(rows, axis=0, return_inverse=True)
-        which[groups] = inverse.reshape(-1) + len(distinct)
+            which[groups] = inverse.reshape(-1) + len(distinct)
         distinct.extend(map(tuple, rows.tolist()))
     return distinct, which
+
+
+def places_among(ascending: Ints, numbers: Ints) -> Ints:
+    """Where each number stands among those that occur."""
+    place = np.zeros(int(ascending.max(initial=0)) + 1, np.int32)
+    place[ascending] = np.arange(len(ascending), dtype=np.int32)
+    return place[numbers]
 
 
 @dataclass
@@ -104,10 +112,14 @@ class Coded:
         place = np.cumsum(used, dtype=np.int32) - 1
         return cls(place[numbers], encoded.dictionary.filter(pa.array(used)).cast(pa.large_utf8()))
 
+    def kept(self, scratch: Scratch) -> Coded:
+        """The same, on disk."""
+        return Coded(scratch.kept(self.number), scratch.kept_words(self.words))
+
 
 @dataclass(frozen=True)
 class Chunk:
-    """One chunk's rows by what they lead to: a class (``types``), a literal (``literals``: value, datatype, lang) or a node.
+    """One chunk's rows by what they lead to: a class (``types``), a literal (``values``, ``datatype``, ``lang``) or a node.
 
     ``subject`` and ``graph`` are of all rows, ``property`` of rows without a class; ``kinds`` are the classes and
     ``target`` the nodes of the rows that lead to them.
@@ -120,34 +132,56 @@ class Chunk:
     target: Coded
     kinds: Coded
     graph: Coded
-    literals: pa.Table
+    values: pa.Array
+    datatype: Coded
+    lang: Coded
 
     @classmethod
-    def read(cls, path: Path) -> Chunk:
-        """A type given as a literal is an ordinary literal."""
+    def read(cls, path: Path, scratch: Scratch) -> Chunk:
+        """What it holds is on disk. A type given as a literal is an ordinary literal."""
         table = pq.read_table(path, read_dictionary=WORDS)
-        s, p, o, g = (table.column(name).unify_dictionaries().combine_chunks() for name in (*WORDS, "g"))
+        words = (*WORDS, "g", "datatype", "lang")
+        s, p, o, g, datatype, lang = (_encoded(table.column(name)) for name in words)
         literal = table.column("kind").to_numpy() == 1
         is_type = np.array([word == RDF_TYPE for word in p.dictionary.to_pylist()], bool)
         types = ~literal & is_type[p.indices.to_numpy(zero_copy_only=False)]
         every = np.ones(len(literal), bool)
-        values = table.filter(pa.array(literal)).select(["o", "datatype", "lang"])
+        values = o.filter(pa.array(literal)).cast(pa.large_utf8())
+        coded = (
+            Coded.of(column, mask).kept(scratch)
+            for column, mask in (
+                (s, every),
+                (p, ~types),
+                (o, ~types & ~literal),
+                (o, types),
+                (g, every),
+                (datatype, literal),
+                (lang, literal),
+            )
+        )
+        subject, prop, target, kinds, graph, datatypes, langs = coded
         return cls(
-            types,
-            literal,
-            subject=Coded.of(s, every),
-            property=Coded.of(p, ~types),
-            target=Coded.of(o, ~types & ~literal),
-            kinds=Coded.of(o, types),
-            graph=Coded.of(g, every),
-            literals=pa.table(
-                [column.cast(pa.large_utf8()) for column in values.columns], values.schema.names
-            ),
+            scratch.kept(types),
+            scratch.kept(literal),
+            subject,
+            prop,
+            target,
+            kinds,
+            graph,
+            scratch.kept_words(values),
+            datatypes,
+            langs,
         )
 
 
+def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    return column.unify_dictionaries().combine_chunks()
+
+
 def number_words(parts: Sequence[Coded]) -> tuple[pl.Series, list[Ints]]:
-    """The distinct words of all parts, sorted by their UTF-8 bytes, and the rows of each part as numbers of these."""
+    """The distinct words of all parts, sorted by their UTF-8 bytes, and the number among these of each word of each part."""
     encoded = pa.chunked_array([part.words for part in parts], pa.large_utf8()).dictionary_encode().chunks
     words = pl.Series(pl.from_arrow(encoded[0].dictionary) if encoded else [], dtype=pl.String)
     order = words.arg_sort().to_numpy()
@@ -155,21 +189,10 @@ def number_words(parts: Sequence[Coded]) -> tuple[pl.Series, list[Ints]]:
         np.concatenate([np.empty(0, np.int32), *(chunk.indices.to_numpy() for chunk in encoded)])
     ]
     ends = np.cumsum([len(part.words) for part in parts])[:-1]
-    own = np.split(placed, ends) if parts else []
-    return words.gather(order), [place[part.number] for place, part in zip(own, parts, strict=True)]
+    return words.gather(order), np.split(placed, ends) if parts else []
 
 
 LITERAL_ORDER = ["subject", "property", "value", "lang", "datatype"]
-_LITERALS = pa.schema(
-    [
-        ("subject", pa.int32()),
-        ("property", pa.int32()),
-        ("value", pa.large_utf8()),
-        ("datatype", pa.large_utf8()),
-        ("lang", pa.large_utf8()),
-        ("graph", pa.int32()),
-    ]
-)
 # Made by polars, since `pa.array` loads pandas where that is installed, and every build imports this module.
 DEFAULT_GRAPH = Coded(np.empty(0, np.int32), pl.Series([""]).to_arrow())
 
@@ -202,30 +225,53 @@ class Core:
         return nodes[run_starts(nodes)]
 
 
-def build_core(files: Sequence[Path], threads: int = 1) -> Core:
-    """Number the triples of all chunks, which are as `prefetch` writes them: whole entities, sorted and distinct."""
+def build_core(files: Sequence[Path], threads: int = 1, folder: Path | None = None) -> Core:
+    """Number the triples of all chunks, which are as `prefetch` writes them: whole entities, sorted and distinct.
+
+    ``folder``: on whose disk is what there is of every triple, see `Scratch`.
+    """
+    scratch = Scratch(folder)
     with ThreadPoolExecutor(threads) as pool:
-        terms, stated_types, stated_links, stated_literals = _number(list(pool.map(Chunk.read, files)))
+        chunks = list(pool.map(lambda path: Chunk.read(path, scratch), files))
+    terms, stated_types, stated_links, stated_literals = _number(chunks, scratch)
+    del chunks
     sets = GraphSets()
-    node, kind = sorted_rows(tuple(stated_types))
+    node, kind = scratch.sorted_rows(stated_types)
     new = run_starts(node, kind)
-    node, kind = node[new], kind[new]
+    if not new.all():
+        node, kind = node[new], kind[new]
     literals = _distinct_literals(stated_literals, sets)
-    prop, subject, target, triple_graph = _distinct_links(stated_links, sets)
+    prop, subject, target, triple_graph = _distinct_links(stated_links, sets, scratch)
     entity = np.zeros(len(terms.nodes), bool)
     for described in (node, literals["subject"].to_numpy(), subject):
         entity[described] = True
     names, final = sets.final(terms.graphs)
+    for part in blocks(len(triple_graph)):
+        triple_graph[part] = final[triple_graph[part]]
+    turned_prop, reached, from_ = scratch.sorted_rows((prop, target, subject))
     return Core(
         terms=terms,
         entity=entity,
         type_ptr=pointers(node, len(entity)),
         type_val=kind,
-        forward=rows_from_triples(prop, subject, target, len(terms.properties)),
-        backward=rows_from_triples(prop, target, subject, len(terms.properties)),
-        triple_graph=final[triple_graph],
+        forward=_rows(prop, subject, target, len(terms.properties), scratch),
+        backward=_rows(turned_prop, reached, from_, len(terms.properties), scratch),
+        triple_graph=triple_graph,
         literals=literals.with_columns(graph=pl.Series(final[literals["graph"].to_numpy()], dtype=pl.Int32)),
         graph_sets=names,
+    )
+
+
+def _rows(prop: Ints, source: Ints, target: Ints, properties: int, scratch: Scratch) -> Rows:
+    """Rows over triples in order, each once."""
+    first = np.flatnonzero(run_starts(prop, source))
+    ptr = scratch.empty(len(first) + 1, np.int64)
+    ptr[:-1], ptr[-1] = first, len(prop)
+    return Rows(
+        prop=np.searchsorted(prop[first], np.arange(properties + 1)).astype(np.int64),
+        row=scratch.gathered(source, first),
+        ptr=ptr,
+        val=target,
     )
 
 
@@ -239,37 +285,54 @@ def pointers(sorted_keys: npt.NDArray[np.integer], size: int) -> Longs:
     return np.searchsorted(sorted_keys, np.arange(size + 1)).astype(np.int64)
 
 
-def _number(chunks: list[Chunk]) -> tuple[Terms, Ints, Ints, pl.DataFrame]:
+def _number(chunks: list[Chunk], scratch: Scratch) -> tuple[Terms, list[Ints], list[Ints], pl.DataFrame]:
     """All chunks one below the other in numbers.
 
-    Types int32 [2, k]: subject, class; links int32 [4, m]: property, subject, object, named graph; literals as in `Core`, by
-    subject and by their order in the chunks, ``graph`` that of each statement.
+    Types: subject, class; links: property, subject, object, named graph, int32 each; literals as in `Core`, by subject and by
+    their order in the chunks, ``graph`` that of each statement.
     """
     count = len(chunks)
     nodes, ends = number_words([chunk.subject for chunk in chunks] + [chunk.target for chunk in chunks])
     classes, kinds = number_words([chunk.kinds for chunk in chunks])
     properties, props = number_words([chunk.property for chunk in chunks])
     graphs, stated = number_words([DEFAULT_GRAPH, *(chunk.graph for chunk in chunks)])
-    types, links, literals = (
-        [np.empty((2, 0), np.int32)],
-        [np.empty((4, 0), np.int32)],
-        [_LITERALS.empty_table()],
-    )
-    for chunk, subject, target, kind, prop, graph in zip(
-        chunks, ends[:count], ends[count:], kinds, props, stated[1:], strict=True
-    ):
+    datatypes, typed = number_words([chunk.datatype for chunk in chunks])
+    langs, tagged = number_words([chunk.lang for chunk in chunks])
+    types, links = ([scratch.growing(np.int32) for _ in range(count)] for count in (2, 4))
+    numbers, values = [scratch.growing(np.int32) for _ in range(5)], []
+    for at, chunk in enumerate(chunks):
         literal, link = chunk.literal, ~chunk.types & ~chunk.literal
         with_literal, with_link = literal[~chunk.types], link[~chunk.types]
-        types.append(np.stack([subject[chunk.types], kind]))
-        links.append(np.stack([prop[with_link], subject[link], target, graph[link]]))
-        numbers = [pa.array(part) for part in (subject[literal], prop[with_literal], graph[literal])]
-        literals.append(pa.table([*numbers[:2], *chunk.literals.columns, numbers[2]], schema=_LITERALS))
+        subject, prop = ends[at][chunk.subject.number], props[at][chunk.property.number]
+        target, graph = ends[count + at][chunk.target.number], stated[at + 1][chunk.graph.number]
+        kind = kinds[at][chunk.kinds.number]
+        told = typed[at][chunk.datatype.number], tagged[at][chunk.lang.number]
+        _add(types, subject[chunk.types], kind)
+        _add(links, prop[with_link], subject[link], target, graph[link])
+        _add(numbers, subject[literal], prop[with_literal], *told, graph[literal])
+        values.append(chunk.values)
     # Chunks hold whole entities, so ordering them by subject keeps each entity's literals in order.
-    joined = pa.concat_tables(literals).combine_chunks()
-    order = np.argsort(joined.column("subject").to_numpy(), kind="stable")
-    by_subject = pl.DataFrame(pl.from_arrow(joined.take(pa.array(order))))
+    subject, prop, datatype, lang, graph = (column.array for column in numbers)
+    order = np.argsort(subject, kind="stable")
+    texts = pa.chunked_array(values, pa.large_utf8()).combine_chunks().take(pa.array(order))
+    by_subject = pl.DataFrame(
+        {
+            "subject": subject[order],
+            "property": prop[order],
+            "value": pl.Series(pl.from_arrow(texts), dtype=pl.String),
+            "datatype": datatypes.gather(datatype[order]),
+            "lang": langs.gather(lang[order]),
+            "graph": graph[order],
+        }
+    )
     words = [tuple(column.to_list()) for column in (classes, properties, graphs)]
-    return Terms(nodes, *words), np.concatenate(types, axis=1), np.concatenate(links, axis=1), by_subject
+    stated_types, stated_links = ([column.array for column in part] for part in (types, links))
+    return Terms(nodes, *words), stated_types, stated_links, by_subject
+
+
+def _add(columns: Sequence[Growing], *values: Ints) -> None:
+    for column, own in zip(columns, values, strict=True):
+        column.add(own)
 
 
 def _distinct_literals(stated: pl.DataFrame, sets: GraphSets) -> pl.DataFrame:
@@ -285,12 +348,16 @@ def _distinct_literals(stated: pl.DataFrame, sets: GraphSets) -> pl.DataFrame:
     return stated.with_columns(graph=pl.Series(numbers, dtype=pl.Int32))
 
 
-def _distinct_links(links: Ints, sets: GraphSets) -> tuple[Ints, Ints, Ints, Ints]:
+def _distinct_links(
+    links: Sequence[Ints], sets: GraphSets, scratch: Scratch
+) -> tuple[Ints, Ints, Ints, Ints]:
     """Property, subject and object of each triple once, in that order, and the provisional set of its graphs."""
-    prop, subject, target, graph = sorted_rows(tuple(links))
-    statement, triple = (
-        run_starts(prop, subject, target, graph),
-        np.flatnonzero(run_starts(prop, subject, target)),
-    )
+    prop, subject, target, graph = scratch.sorted_rows(links)
+    new = run_starts(prop, subject, target)
+    if new.all() and not graph.any():  # all in the default graph alone, the first of the sets
+        return prop, subject, target, graph
+    statement, triple = run_starts(prop, subject, target, graph), np.flatnonzero(new)
     place = np.cumsum(statement) - 1  # of each row among the distinct statements
-    return prop[triple], subject[triple], target[triple], sets.number(place[triple], graph[statement])
+    numbers = sets.number(place[triple], graph[statement])
+    prop, subject, target = (scratch.gathered(column, triple) for column in (prop, subject, target))
+    return prop, subject, target, numbers

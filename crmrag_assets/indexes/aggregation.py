@@ -18,12 +18,22 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from crmrag_assets.build.scratch import ROWS, Pairs, Scratch, blocks, total
 from crmrag_assets.documents.portable import Numbering, open_nodes
 from crmrag_query.artifacts.manifest import canonical_json
 from crmrag_query.config.loading import Aggregation, PageRank
 from crmrag_query.documents.documents import open_table
 from crmrag_query.errors import BuildError
-from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Ints, Longs, places_in, ranges, run_starts
+from crmrag_query.graph.arrays import (
+    FLAG_ENTITY,
+    Adjacency,
+    Ints,
+    Longs,
+    consecutive,
+    places_in,
+    ranges,
+    run_starts,
+)
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, extents
 from crmrag_query.linking import mixed
 from crmrag_query.ontology.load import Category, Ontology
@@ -133,9 +143,39 @@ class Groups(NamedTuple):
     source: Ints
     relationship: npt.NDArray[np.int16]
     chunk: Ints
-    first: Longs
-    size: Longs
+    first: Ints
+    size: Ints
     plain: Hashes
+
+
+@dataclass(frozen=True)
+class Ones:
+    """A sparse matrix of ones by rows: ``ptr`` int64 [rows+1], ``column`` int32 [ones], ascending within a row."""
+
+    ptr: Longs
+    column: Ints
+
+    @classmethod
+    def of(cls, pairs: Pairs, rows: int, scratch: Scratch) -> Ones:
+        """Of distinct pairs (row, column) in order."""
+        column, counts = scratch.empty(len(pairs), np.int32), np.zeros(rows, np.int64)
+        for part, row, own in pairs.parts():
+            column[part] = own
+            counts += np.bincount(row, minlength=rows)
+        return cls(total(counts), column)
+
+    def __matmul__(self, values: Doubles) -> Doubles:
+        """The sums of the values of each row's columns, float64 [rows]."""
+        found, ones = np.zeros(len(self.ptr) - 1), np.ones(0)
+        for rows in consecutive(self.ptr[1:], ROWS):
+            ptr = self.ptr[rows.start : rows.stop + 1]
+            low, high = int(ptr[0]), int(ptr[-1])
+            if len(ones) < high - low:
+                ones = np.ones(high - low)
+            shape = (len(ptr) - 1, len(values))
+            block = (ones[: high - low], self.column[low:high], ptr - low)
+            found[rows] = np.asarray(sparse.csr_array(block, shape=shape) @ values)
+        return found
 
 
 @dataclass(frozen=True)
@@ -150,8 +190,8 @@ class RelationshipGraph:
     sources: Longs
     targets: Longs
     out: Longs
-    senders: sparse.csr_array
-    lists: sparse.csr_array
+    senders: Ones
+    lists: Ones
     own: Ints
 
     def receive(self, sent: Doubles) -> Doubles:
@@ -162,39 +202,81 @@ class RelationshipGraph:
     @property
     def nodes(self) -> npt.NDArray[np.bool_]:
         """Sources and targets, bool [n]."""
-        found: npt.NDArray[np.bool_] = (self.out > 0) | (np.diff(self.lists.indptr) > 0)
+        found: npt.NDArray[np.bool_] = (self.out > 0) | (np.diff(self.lists.ptr) > 0)
         return found
 
 
-def gather(matches: Iterable[MatchArrays], nodes: int, relationships: int) -> RelationshipGraph:
+def gather(
+    matches: Iterable[MatchArrays], nodes: int, relationships: int, folder: Path | None = None
+) -> RelationshipGraph:
     """Count and join the chunks, which are gone through twice; the same whatever the chunks.
 
-    Memory is some fifty bytes a source and FR, and sixteen an entry of a list.
+    Memory is some thirty bytes a source and FR; what else there is of these, and the lists, is on the disk of ``folder``
+    (see `Scratch`).
     """
     salt = mixed(np.arange(2 * (nodes + relationships), dtype=np.uint64)).reshape(2, -1)
     of_node, of_relationship = np.split(salt, [nodes], axis=1)
-    nothing = np.empty(0, np.int32)
-    none = _groups(MatchArrays(nothing, nothing.astype(np.int16), nothing), 0, of_node, of_relationship)
-    parts = [none, *(_groups(chunk, n, of_node, of_relationship) for n, chunk in enumerate(matches))]
-    columns: list[Any] = [np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)]
-    order = np.lexsort((columns[1], columns[0]))  # by source and FR
-    groups = Groups(*(column[..., order] for column in columns))
-    size, relationship = groups.size.astype(np.float64), groups.relationship
-    with_self = _often(groups.plain[0] + of_node[0, groups.source]) > _often(groups.plain[0])
-    list_of, example = _numbered(groups.plain + np.where(with_self, of_node[:, groups.source], np.uint64(0)))
-    number, target = _entries(matches, groups, example, with_self[example])
+    scratch = Scratch(folder)
+    groups = _all_groups(matches, of_node, of_relationship, scratch)
+    with_self = _with_self(groups, of_node, scratch)
+    full = scratch.empty(groups.plain.shape, np.uint64)
+    for part in blocks(len(groups.source)):
+        own = np.where(with_self[part], of_node[:, groups.source[part]], np.uint64(0))
+        full[:, part] = groups.plain[:, part] + own
+    list_of, example = _numbered(full, scratch)
+    of_list = _entries(matches, groups, example, with_self[example], scratch)
     reached = np.zeros((relationships, nodes), bool)
-    reached[relationship[example][number], target] = True
-    shape = (len(example), nodes)
+    pairs, out = np.zeros(relationships), np.zeros(nodes)
+    sources, own_lists = np.zeros(relationships, np.int64), np.zeros(nodes, np.int64)
+    for part in blocks(len(groups.source)):
+        relationship, source, size = groups.relationship[part], groups.source[part], groups.size[part]
+        pairs += np.bincount(relationship, size, relationships)
+        sources += np.bincount(relationship, minlength=relationships)
+        out += np.bincount(source, size, nodes)
+        own_lists += np.bincount(source[with_self[part]], minlength=nodes)
+    for _, number, target in of_list.parts():
+        reached[groups.relationship[example[number]], target] = True
+    width = _bits(max(len(example), nodes))
+    sending = ((list_of[part], groups.source[part]) for part in blocks(len(list_of)))
+    standing = ((target, number) for _, number, target in of_list.parts())
     return RelationshipGraph(
-        pairs=np.bincount(relationship, size, relationships).astype(np.int64),
-        sources=np.bincount(relationship, minlength=relationships),
+        pairs=pairs.astype(np.int64),
+        sources=sources,
         targets=reached.sum(axis=1),
-        out=np.bincount(groups.source, size, nodes).astype(np.int64),
-        senders=_ones(list_of, groups.source, shape),
-        lists=_ones(target, number, shape[::-1]),
-        own=np.bincount(groups.source[with_self], minlength=nodes).astype(np.int32),
+        out=out.astype(np.int64),
+        senders=Ones.of(scratch.sorted_pairs(sending, width), len(example), scratch),
+        lists=Ones.of(scratch.sorted_pairs(standing, width), nodes, scratch),
+        own=own_lists.astype(np.int32),
     )
+
+
+def _bits(bound: int) -> int:
+    """Bits of any number below ``bound``."""
+    return max(bound - 1, 1).bit_length()
+
+
+def _all_groups(
+    matches: Iterable[MatchArrays], of_node: Hashes, of_relationship: Hashes, scratch: Scratch
+) -> Groups:
+    """The groups of all chunks, by source and FR."""
+    kinds = (np.int32, np.int16, np.int32, np.int32, np.int32)
+    columns = [scratch.growing(kind) for kind in kinds]
+    plain = [scratch.growing(np.uint64) for _ in range(2)]
+    for number, chunk in enumerate(matches):
+        found = _groups(chunk, number, of_node, of_relationship)
+        for column, values in zip((*columns, *plain), (*found[:-1], *found.plain), strict=True):
+            column.add(values)
+    source, relationship = columns[0].array, columns[1].array
+    keys = np.empty(len(source), np.int64)
+    for part in blocks(len(keys)):
+        keys[part] = source[part].astype(np.int64) << 16 | relationship[part]
+    order = np.argsort(keys)  # each stands here once
+    del keys
+    hashes = scratch.empty((2, len(order)), np.uint64)
+    for row, values in zip(hashes, [column.array for column in plain], strict=True):
+        for part in blocks(len(order)):
+            row[part] = values[order[part]]
+    return Groups._make([*(scratch.gathered(column.array, order) for column in columns), hashes])
 
 
 def _groups(chunk: MatchArrays, number: int, of_node: Hashes, of_relationship: Hashes) -> Groups:
@@ -206,48 +288,67 @@ def _groups(chunk: MatchArrays, number: int, of_node: Hashes, of_relationship: H
         plain += np.array([np.add.reduceat(salt[target], first) for salt in of_node])
     size = np.diff(first, append=len(source))
     return Groups(
-        source[first], relationship[first], np.full(len(first), number, np.int32), first, size, plain
+        source[first],
+        relationship[first],
+        np.full(len(first), number, np.int32),
+        first.astype(np.int32),
+        size.astype(np.int32),
+        plain,
     )
 
 
-def _often(keys: Hashes) -> Longs:
-    """How often each key occurs, int64 [keys]."""
-    _, row, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    return counts[row].astype(np.int64)
+def _with_self(groups: Groups, of_node: Hashes, scratch: Scratch) -> npt.NDArray[np.bool_]:
+    """Whether more groups have these targets with the source among them than without, bool [groups]."""
+    keys = scratch.empty(len(groups.source), np.uint64)
+    for part in blocks(len(keys)):
+        keys[part] = groups.plain[0, part] + of_node[0, groups.source[part]]
+    found: npt.NDArray[np.bool_] = _often(keys, scratch) > _often(groups.plain[0], scratch)
+    return found
 
 
-def _numbered(keys: Hashes) -> tuple[Ints, Longs]:
+def _often(keys: Hashes, scratch: Scratch) -> Ints:
+    """How often each key occurs, int32 [keys]."""
+    order = np.argsort(keys)
+    ordered = scratch.gathered(keys, order)
+    starts = np.flatnonzero(run_starts(ordered))
+    counts = np.diff(starts, append=len(keys)).astype(np.int32)
+    found = np.empty(len(keys), np.int32)
+    found[order] = np.repeat(counts, counts)
+    return found
+
+
+def _numbered(keys: Hashes, scratch: Scratch) -> tuple[Ints, Longs]:
     """(number int32 [groups] of each group's list, first group int64 [lists] of each list); lists in order of the latter."""
     order = np.argsort(keys[0], kind="stable")
-    ordered = keys[:, order]
+    ordered = scratch.gathered(keys, order)
     new = run_starts(*ordered)
     first = order[new]
     by_first = np.argsort(first)
     rank = places_in(by_first)
     list_of = np.empty(len(order), np.int32)
-    list_of[order] = rank[np.cumsum(new) - 1]
+    list_of[order] = np.repeat(rank, np.diff(np.flatnonzero(new), append=len(new)))
     return list_of, first[by_first]
 
 
 def _entries(
-    matches: Iterable[MatchArrays], groups: Groups, example: Longs, with_self: npt.NDArray[np.bool_]
-) -> tuple[Ints, Ints]:
-    """(list, target) int32 of every entry of the lists, by list: the targets of its example, and its source ``with_self``."""
+    matches: Iterable[MatchArrays],
+    groups: Groups,
+    example: Longs,
+    with_self: npt.NDArray[np.bool_],
+    scratch: Scratch,
+) -> Pairs:
+    """(list, target) of every entry of the lists, by list: the targets of its example, and its source ``with_self``."""
     of_chunk = groups.chunk[example]
-    numbers = [np.flatnonzero(with_self).astype(np.int32)]
-    targets = [groups.source[example[with_self]]]
-    for number, chunk in enumerate(matches):
-        here = np.flatnonzero(of_chunk == number)
-        size = groups.size[example[here]]
-        numbers.append(np.repeat(here, size).astype(np.int32))
-        targets.append(chunk.target[ranges(groups.first[example[here]], size)])
-    of, target = np.concatenate(numbers), np.concatenate(targets)
-    order = np.lexsort((target, of))
-    return of[order], target[order]
 
+    def entries() -> Iterator[tuple[Ints, Ints]]:
+        yield np.flatnonzero(with_self).astype(np.int32), groups.source[example[with_self]]
+        for number, chunk in enumerate(matches):
+            here = np.flatnonzero(of_chunk == number)
+            size = groups.size[example[here]]
+            rows = ranges(groups.first[example[here]].astype(np.int64), size.astype(np.int64))
+            yield np.repeat(here, size).astype(np.int32), chunk.target[rows]
 
-def _ones(row: Ints, column: Ints, shape: tuple[int, int]) -> sparse.csr_array:
-    return sparse.csr_array(sparse.coo_array((np.ones(len(row)), (row, column)), shape=shape))
+    return scratch.sorted_pairs(entries(), 32)
 
 
 @dataclass(frozen=True)
@@ -268,7 +369,7 @@ def write_aggregation(
 
     PageRank is over entities and FR targets, 0 for any other node.
     """
-    found = gather(matches, graph.nodes, len(settings.relationships))
+    found = gather(matches, graph.nodes, len(settings.relationships), out)
     entity = (graph.flags & FLAG_ENTITY) != 0
     rank = pagerank(found.receive, found.out, entity | found.nodes, settings.pagerank)
     works = works_per_actor(graph.adjacency, settings.works)

@@ -18,15 +18,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
+from crmrag_assets.build.scratch import ROWS, Scratch, blocks, total
 from crmrag_query.artifacts.manifest import canonical_json
 from crmrag_query.config.loading import Sparse
-from crmrag_query.graph.arrays import Ints, Longs, places_in, ranges
+from crmrag_query.graph.arrays import Ints, Longs, consecutive, places_in, ranges
 from crmrag_query.retrieval.sparse import META, SCHEMA_VERSION
 from crmrag_query.text import tokenize
 
 Doubles = npt.NDArray[np.float64]
 Digests = npt.NDArray[np.uint64]
-BLOCK = 32_768  # texts that are counted together
+BLOCK = 8_192  # texts that are counted together
 ARRAYS = ("ptr", "term", "count")
 
 
@@ -79,31 +80,37 @@ class KnownCounts:
 
 
 def count_new_terms(
-    texts: pa.ChunkedArray, digests: Digests, known: KnownCounts | None
+    texts: pa.ChunkedArray, digests: Digests, known: KnownCounts | None, folder: Path | None = None
 ) -> tuple[Counts, int]:
     """`count_terms`, from what is known where it is; and how many texts were new."""
     if known is None:
-        return count_terms(texts), len(texts)
+        return count_terms(texts, folder), len(texts)
     row, there = known.find(digests)
-    new = count_terms(texts.filter(pa.array(~there)))
-    first = len(known.counts)
-    return _chosen((known.counts, new), np.where(there, row, first + np.cumsum(~there) - 1)), len(new)
+    new = count_terms(texts.filter(pa.array(~there)), folder)
+    row = np.where(there, row, len(known.counts) + np.cumsum(~there) - 1)
+    return _chosen((known.counts, new), row, folder), len(new)
 
 
-def count_terms(texts: pa.ChunkedArray) -> Counts:
-    """Count the terms of every text (large strings); memory is two int32 for each, and one string a distinct word."""
-    words = _Words()
-    blocks = [_count(texts.slice(low, BLOCK), words) for low in range(0, len(texts), BLOCK)]
-    names = [term.encode() for term in words.terms]
+def count_terms(texts: pa.ChunkedArray, folder: Path | None = None) -> Counts:
+    """Count the terms of every text (large strings); memory is one string a distinct word, and a block of texts.
+
+    ``folder``: on whose disk the counts are, see `Scratch`.
+    """
+    words, scratch = _Words(), Scratch(folder)
+    term, count, size = (scratch.growing(np.int32) for _ in range(3))
+    for low in range(0, len(texts), BLOCK):
+        for column, values in zip((term, count, size), _count(texts.slice(low, BLOCK), words), strict=True):
+            column.add(values)
+    names = [name.encode() for name in words.terms]
     order = sorted(range(len(names)), key=names.__getitem__)
-    none = np.empty(0, np.int32)
-    term, count, size = (np.concatenate([none, *column]) for column in zip(*blocks, (none,) * 3, strict=True))
-    return Counts(
-        [names[i] for i in order],
-        np.append(0, np.cumsum(size, dtype=np.int64)),
-        places_in(order)[term],
-        count,
-    )
+    _renumber(term.array, places_in(order))
+    return Counts([names[i] for i in order], total(size.array), term.array, count.array)
+
+
+def _renumber(numbers: Ints, to: Ints) -> None:
+    """Put ``to[number]`` in place of each number."""
+    for part in blocks(len(numbers)):
+        numbers[part] = to[numbers[part]]
 
 
 class _Words(dict[str, tuple[int, ...]]):
@@ -142,23 +149,24 @@ def _count(texts: pa.ChunkedArray, words: _Words) -> tuple[Ints, Ints, Ints]:
     return (keys & 0xFFFFFFFF).astype(np.int32), count.astype(np.int32), different.astype(np.int32)
 
 
-def _chosen(parts: Sequence[Counts], row: Longs) -> Counts:
+def _chosen(parts: Sequence[Counts], row: Longs, folder: Path | None = None) -> Counts:
     """The counts of these texts, numbered over all parts; terms that none of them has are left out."""
     terms = sorted(set(chain.from_iterable(part.terms for part in parts)))
     number = {term: n for n, term in enumerate(terms)}
-    renamed = [np.array([number[term] for term in part.terms], np.int32)[part.term] for part in parts]
-    offset = np.cumsum([0, *(len(part.term) for part in parts)])
-    first = np.concatenate([part.ptr[:-1] + low for part, low in zip(parts, offset, strict=False)])[row]
-    size = np.concatenate([np.diff(part.ptr) for part in parts])[row]
-    at = ranges(first, size)
-    term = np.concatenate(renamed)[at]
-    used = np.bincount(term, minlength=len(terms)) > 0
-    return Counts(
-        [term for term, here in zip(terms, used.tolist(), strict=True) if here],
-        np.append(0, np.cumsum(size)),
-        (np.cumsum(used, dtype=np.int32) - 1)[term],
-        np.concatenate([part.count for part in parts])[at],
-    )
+    renamed = [np.array([number[term] for term in part.terms], np.int32) for part in parts]
+    first = total([len(part) for part in parts])
+    sizes = np.concatenate([np.diff(part.ptr) for part in parts])[row]
+    ptr, scratch = total(sizes), Scratch(folder)
+    term, count = (scratch.empty(int(ptr[-1]), np.int32) for _ in range(2))
+    used = np.zeros(len(terms), bool)
+    for texts in consecutive(ptr[1:], ROWS):
+        for part, names, low, high in zip(parts, renamed, first, first[1:], strict=False):
+            here = np.flatnonzero((row[texts] >= low) & (row[texts] < high)) + texts.start
+            at, to = ranges(part.ptr[row[here] - low], sizes[here]), ranges(ptr[here], sizes[here])
+            term[to], count[to] = names[part.term[at]], part.count[at]
+            used[term[to]] = True
+    _renumber(term, np.cumsum(used, dtype=np.int32) - 1)
+    return Counts([term for term, here in zip(terms, used.tolist(), strict=True) if here], ptr, term, count)
 
 
 @dataclass(frozen=True)
@@ -175,18 +183,29 @@ class Postings:
     lengths: Ints
 
 
-def postings_of(counts: Counts) -> Postings:
-    """The same counts by term."""
-    rows = (counts.count, counts.term, counts.ptr)
-    by_term = sparse.csr_array(rows, shape=(len(counts), len(counts.terms))).tocsc()
-    totals = np.append(0, np.cumsum(counts.count, dtype=np.int64))
-    return Postings(
-        terms=counts.terms,
-        ptr=by_term.indptr.astype(np.int64),
-        document=by_term.indices.astype(np.int32),
-        count=by_term.data,
-        lengths=np.diff(totals[counts.ptr]).astype(np.int32),
-    )
+def postings_of(counts: Counts, folder: Path | None = None) -> Postings:
+    """The same counts by term, texts by texts; ``folder``: on whose disk they are, see `Scratch`."""
+    width, rows = len(counts.terms), len(counts.term)
+    having, lengths = np.zeros(width, np.int64), np.zeros(len(counts), np.int32)
+    for part in blocks(rows):
+        having += np.bincount(counts.term[part], minlength=width)
+    ptr, scratch = total(having), Scratch(folder)
+    document, count = (scratch.empty(rows, np.int32) for _ in range(2))
+    free = ptr[:-1].copy()  # where the next posting of each term goes
+    for texts in consecutive(counts.ptr[1:], ROWS):
+        low, high = int(counts.ptr[texts.start]), int(counts.ptr[texts.stop])
+        own = counts.ptr[texts.start : texts.stop + 1] - low
+        shape = (texts.stop - texts.start, width)
+        by_text = sparse.csr_array((counts.count[low:high], counts.term[low:high], own), shape=shape)
+        by_term = by_text.tocsc()
+        size = np.diff(by_term.indptr)
+        place = ranges(free, size)
+        document[place] = by_term.indices + np.int32(texts.start)
+        count[place] = by_term.data
+        free += size
+        summed = total(counts.count[low:high])
+        lengths[texts] = np.diff(summed[own])
+    return Postings(counts.terms, ptr, document, count, lengths)
 
 
 def write_sparse(postings: Postings, out: Path, bm25: Sparse) -> dict[str, int]:
@@ -200,7 +219,7 @@ def write_sparse(postings: Postings, out: Path, bm25: Sparse) -> dict[str, int]:
 
         index = bm25s.BM25(k1=bm25.k1, b=bm25.b, method="atire", idf_method="robertson", dtype="float64")
         index.scores = {
-            "data": okapi(postings, bm25),
+            "data": okapi(postings, bm25, out),
             "indices": postings.document,
             "indptr": postings.ptr,
             "num_docs": len(postings.lengths),
@@ -217,15 +236,18 @@ def write_sparse(postings: Postings, out: Path, bm25: Sparse) -> dict[str, int]:
     return stats
 
 
-def okapi(postings: Postings, bm25: Sparse) -> Doubles:
+def okapi(postings: Postings, bm25: Sparse, folder: Path | None = None) -> Doubles:
     """Score of every posting, float64 [p]: Okapi's term frequency times its inverse document frequency.
 
-    An inverse frequency below zero becomes ``epsilon`` times the mean of all.
+    An inverse frequency below zero becomes ``epsilon`` times the mean of all. ``folder``: on whose disk the scores are.
     """
-    length = postings.lengths[postings.document] / postings.lengths.mean()
-    frequency = postings.count * (bm25.k1 + 1) / (postings.count + bm25.k1 * (1 - bm25.b + bm25.b * length))
-    having = np.diff(postings.ptr)
+    mean, having = postings.lengths.mean(), np.diff(postings.ptr)
     weight: Doubles = np.log(len(postings.lengths) - having + 0.5) - np.log(having + 0.5)
     weight = np.where(weight < 0, bm25.epsilon * weight.mean(), weight)
-    score: Doubles = frequency * np.repeat(weight, having)
+    score: Doubles = Scratch(folder).empty(len(postings.count), np.float64)
+    for terms in consecutive(postings.ptr[1:], ROWS):
+        part = slice(int(postings.ptr[terms.start]), int(postings.ptr[terms.stop]))
+        count, length = postings.count[part], postings.lengths[postings.document[part]] / mean
+        frequency = count * (bm25.k1 + 1) / (count + bm25.k1 * (1 - bm25.b + bm25.b * length))
+        score[part] = frequency * np.repeat(weight[terms], having[terms])
     return score

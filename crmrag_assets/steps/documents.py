@@ -46,6 +46,12 @@ def setting_of(context: BuildContext) -> Setting:
     return _SETTINGS[key]
 
 
+def forget_setting() -> None:
+    """Let go of what writing documents needed to know: the names of all nodes, and more of each triple."""
+    _SETTINGS.clear()
+    _BUILT.clear()
+
+
 def chunk_inputs(context: BuildContext, chunk: str | None) -> Inputs:
     own = {"languages": ",".join(context.config.languages), "chunks": str(len(chunks_of(context)))}
     return contents(context, "graph") | own

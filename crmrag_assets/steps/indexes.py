@@ -326,11 +326,11 @@ def write_sparse_index(context: BuildContext, folder: Path, chunk: str | None) -
     version = data_version(TERM_COUNTS, 1, {"crmrag": __version__})
     there = context.store.is_current(TERM_COUNTS, version)  # every checksum is looked at
     known = KnownCounts.open(context.folder(TERM_COUNTS)) if there else None
-    counts, new = count_new_terms(texts, digests, known)
+    counts, new = count_new_terms(texts, digests, known, folder)
     if new > KEPT_SHARE * len(texts):
         with context.store.writing(TERM_COUNTS, version, {"new": new}) as kept:
             KnownCounts(digests, counts).save(kept)
-    return write_sparse(postings_of(counts), folder, context.method.sparse) | {"counted": new}
+    return write_sparse(postings_of(counts, folder), folder, context.method.sparse) | {"counted": new}
 
 
 def write_aggregation_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from crmrag_assets.build.scratch import give_back
 from crmrag_assets.build.step import (
     PLACES,
     BuildContext,
@@ -377,12 +378,18 @@ def _made(step: Step, context: BuildContext, turn: tuple[str, ...]) -> Iterator[
 
 def _make_all(context: BuildContext, item: tuple[str, tuple[str, ...]]) -> list[Outcome]:
     artifact, turn = item
-    return list(_made(STEPS[artifact], context, turn))
+    made = list(_made(STEPS[artifact], context, turn))
+    give_back()
+    return made
 
 
 def _make(context: BuildContext, item: tuple[str, str | None]) -> Outcome:
     artifact, chunk = item
-    return run_step(STEPS[artifact], context, chunk)
+    if STEPS[artifact] not in documents.STEPS:
+        documents.forget_setting()
+    outcome = run_step(STEPS[artifact], context, chunk)
+    give_back()
+    return outcome
 
 
 @dataclass
@@ -450,7 +457,9 @@ def run_or_await(step: Step, context: BuildContext) -> Outcome:
     """`run_step`, or the outcome of the process that makes the artifact ahead of its turn."""
     ahead = _CURRENT.get()
     if ahead is None or not ahead.makes(step.artifact):
-        return run_step(step, context)
+        outcome = run_step(step, context)
+        give_back()
+        return outcome
     return ahead.outcome(step.artifact)
 
 
