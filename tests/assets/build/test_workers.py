@@ -111,6 +111,7 @@ def test_an_error_in_a_process_is_told_as_it_is_and_what_was_finished_is_kept(pr
     assert [one.chunk for one in again if not one.reused] == [chunks[3]]
 
 
+@pytest.mark.slow
 def test_a_killed_process_ends_the_build_with_a_remedy_and_the_rest_is_made_later(project: Project) -> None:
     context, step = parallel(project.context(8)), STEPS["fr_documents"]
     alone, chunks = written(context, "fr_documents"), chunks_of(context)
@@ -145,6 +146,7 @@ def test_processes_are_kept_until_one_is_killed_and_end_with_the_block(project: 
     assert not alive(pids[2])
 
 
+@pytest.mark.slow
 def test_processes_are_kept_after_they_made_chunks(project: Project) -> None:
     context = parallel(project.context(8))
     forget(context, "fr_documents")

@@ -172,6 +172,7 @@ def test_a_cache_of_another_chunk_counts_once_vectors_are_in_it(project: Project
     assert caches_of(project.context(), "00") == [own, other]
 
 
+@pytest.mark.slow
 def test_a_killed_embed_goes_on_where_it_was_and_a_change_of_the_source_does_not_start_it_over(
     project: Project, unwaited: None, encoded: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,6 +219,7 @@ def test_a_build_while_vectors_are_made_is_gone_on_from(
     assert len(encoded) == len(set(encoded))
 
 
+@pytest.mark.slow
 def test_a_ceiling_keeps_the_vectors_back_and_not_the_release(
     tmp_path: Path, encoded: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +247,7 @@ def test_hours_of_the_day_hold(project: Project, unwaited: None) -> None:
     assert embed(project, now=True, clock=lambda: NOON).share == 100
 
 
+@pytest.mark.slow
 def test_the_release_before_stays_to_go_back_to_and_is_not_bettered_then(
     project: Project, unwaited: None
 ) -> None:
@@ -274,6 +277,7 @@ def test_two_embeds_of_one_data_set_do_not_meet(project: Project) -> None:
         embed(project)
 
 
+@pytest.mark.slow
 def test_the_job_of_the_ui_does_the_same_and_tells_what_it_did_and_no_fresher_data(
     project: Project, unwaited: None
 ) -> None:

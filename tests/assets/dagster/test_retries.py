@@ -60,6 +60,7 @@ def project(tmp_path: Path, endpoint: Endpoint) -> Project:
     return project
 
 
+@pytest.mark.slow
 def test_the_job_goes_on_when_the_endpoint_answers_again(project: Project, outage: Outage) -> None:
     done = run_job(project)
     assert done.success and len(outage.asked) > outage.begin + outage.length

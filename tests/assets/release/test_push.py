@@ -507,6 +507,7 @@ def test_a_build_pushes_its_release_and_the_next_one_only_what_is_new(
     assert copy.id == second.id == current(objects) and copy.provenance == second.provenance
 
 
+@pytest.mark.slow
 def test_a_build_whose_store_does_not_answer_is_held_up_and_the_next_one_pushes(
     tmp_path: Path, bucket: tuple[str, Proxy], monkeypatch: pytest.MonkeyPatch
 ) -> None:

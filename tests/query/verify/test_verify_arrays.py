@@ -102,6 +102,7 @@ def test_places_of_the_first_faults_are_told_across_blocks() -> None:
     assert said == ["x: not within 0 … 2: 4 of 8 (first: 9 at 1, 9 at 4, 9 at 6)"]
 
 
+@pytest.mark.slow
 def test_whole_releases_are_whole_in_small_blocks(
     flat: Path, coded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
