@@ -7,6 +7,8 @@ itself it cannot. The file goes with the array, however the process ends.
 from __future__ import annotations
 
 import ctypes
+import math
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -19,8 +21,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.ipc as ipc
-
-from crmrag_query.graph.arrays import WIDEST, sorted_rows
 
 TRIM = "malloc_trim"  # of glibc, which keeps what was freed until it is told; other systems need no telling
 ROWS = 1 << 22  # that are worked on at once
@@ -45,11 +45,14 @@ class Scratch:
     folder: Path | None = None
 
     def empty(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """An array of zeros in a file of its own."""
+        """An array of zeros in a file of its own. Raises OSError where the disk has no room for it."""
         kind = np.dtype(dtype)
-        if not np.prod(shape):
+        size = math.prod(shape) if isinstance(shape, tuple) else int(shape)
+        if not size:
             return np.empty(shape, kind)  # no empty file can be mapped
         with self._file() as file:
+            if hasattr(os, "posix_fallocate"):  # a write to a mapped page that has no room ends the process
+                os.posix_fallocate(file.fileno(), 0, size * kind.itemsize)
             return np.asarray(np.memmap(file, kind, "w+", shape=shape))
 
     def growing(self, dtype: npt.DTypeLike) -> Growing:
@@ -71,29 +74,6 @@ class Scratch:
             file.flush()
             mapped = pa.py_buffer(np.memmap(file, np.uint8, "r"))
         return ipc.open_file(pa.BufferReader(mapped)).get_batch(0).column(0)
-
-    def sorted_rows(self, columns: Sequence[npt.NDArray[np.int32]]) -> list[npt.NDArray[np.int32]]:
-        """As `sorted_rows` of arrays that are in memory: rows in order of the first column, then of the second …"""
-        widths = [
-            max((int(column[part].max()) for part in blocks(len(column))), default=0) for column in columns
-        ]
-        bits = [width.bit_length() for width in widths]
-        if sum(bits) > WIDEST:
-            return sorted_rows(columns)
-        rows = len(columns[0])
-        packed = self.empty(rows, np.int64)
-        for part in blocks(rows):
-            for column, width in zip(columns, bits, strict=True):
-                packed[part] <<= width
-                packed[part] |= column[part]
-        packed.sort()
-        found = [self.empty(rows, np.int32) for _ in columns]
-        for part in blocks(rows):
-            rest = packed[part]
-            for column, width in zip(reversed(found), reversed(bits), strict=True):
-                column[part] = rest & ((1 << width) - 1)
-                rest = rest >> width
-        return found
 
     def gathered(self, values: npt.NDArray[Any], order: npt.NDArray[np.integer]) -> npt.NDArray[Any]:
         """``values[..., order]``, some at a time."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,9 @@ from crmrag_query.graph.arrays import (
     Longs,
     Rows,
     places_in,
+    rows_in_order,
     run_starts,
+    sorted_rows,
 )
 from crmrag_query.syntax import RDF_TYPE
 
@@ -236,7 +238,7 @@ def build_core(files: Sequence[Path], threads: int = 1, folder: Path | None = No
     terms, stated_types, stated_links, stated_literals = _number(chunks, scratch)
     del chunks
     sets = GraphSets()
-    node, kind = scratch.sorted_rows(stated_types)
+    node, kind = sorted_rows(stated_types, scratch.empty)
     new = run_starts(node, kind)
     if not new.all():
         node, kind = node[new], kind[new]
@@ -248,7 +250,7 @@ def build_core(files: Sequence[Path], threads: int = 1, folder: Path | None = No
     names, final = sets.final(terms.graphs)
     for part in blocks(len(triple_graph)):
         triple_graph[part] = final[triple_graph[part]]
-    turned_prop, reached, from_ = scratch.sorted_rows((prop, target, subject))
+    turned_prop, reached, from_ = sorted_rows((prop, target, subject), scratch.empty)
     return Core(
         terms=terms,
         entity=entity,
@@ -263,16 +265,9 @@ def build_core(files: Sequence[Path], threads: int = 1, folder: Path | None = No
 
 
 def _rows(prop: Ints, source: Ints, target: Ints, properties: int, scratch: Scratch) -> Rows:
-    """Rows over triples in order, each once."""
-    first = np.flatnonzero(run_starts(prop, source))
-    ptr = scratch.empty(len(first) + 1, np.int64)
-    ptr[:-1], ptr[-1] = first, len(prop)
-    return Rows(
-        prop=np.searchsorted(prop[first], np.arange(properties + 1)).astype(np.int64),
-        row=scratch.gathered(source, first),
-        ptr=ptr,
-        val=target,
-    )
+    """Rows over triples in order, each once, on disk."""
+    rows = rows_in_order(prop, source, target, properties)
+    return replace(rows, row=scratch.kept(rows.row), ptr=scratch.kept(rows.ptr))
 
 
 def among(column: str, numbers: npt.ArrayLike) -> pl.Expr:
@@ -352,7 +347,7 @@ def _distinct_links(
     links: Sequence[Ints], sets: GraphSets, scratch: Scratch
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Property, subject and object of each triple once, in that order, and the provisional set of its graphs."""
-    prop, subject, target, graph = scratch.sorted_rows(links)
+    prop, subject, target, graph = sorted_rows(links, scratch.empty)
     new = run_starts(prop, subject, target)
     if new.all() and not graph.any():  # all in the default graph alone, the first of the sets
         return prop, subject, target, graph

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -257,24 +257,34 @@ def shared(some: Ints, others: Ints) -> Ints:
     return found
 
 
-def sorted_rows(columns: Sequence[Ints]) -> list[Ints]:
+class Makes(Protocol):
+    """Makes an array of zeros, as `numpy.zeros` does, wherever it is kept."""
+
+    def __call__(self, shape: int, dtype: npt.DTypeLike, /) -> npt.NDArray[Any]: ...
+
+
+def sorted_rows(columns: Sequence[Ints], empty: Makes = np.zeros) -> list[Ints]:
     """Columns of one length, none negative, with their rows in order of the first column, then of the second …
 
-    Rows are sorted as single numbers where these have room for them, which costs a fraction of sorting by several.
+    Rows are sorted as single numbers where these have room for them, which costs a fraction of sorting by several; ``empty``
+    then makes all arrays of that length.
     """
     widths = [int(column.max(initial=0)).bit_length() for column in columns]
     if sum(widths) > WIDEST:
         order = np.lexsort(tuple(reversed(columns)))
         return [column[order] for column in columns]
-    packed = np.zeros(len(columns[0]), np.int64)
+    rows = len(columns[0])
+    packed = empty(rows, np.int64)
     for column, width in zip(columns, widths, strict=True):
         packed <<= width
         packed |= column
     packed.sort()
     found: list[Ints] = []
     for width in reversed(widths):
-        found.append((packed & ((1 << width) - 1)).astype(np.int32))
+        column = empty(rows, np.int32)
+        np.bitwise_and(packed, (1 << width) - 1, out=column, casting="unsafe")
         packed >>= width
+        found.append(column)
     return found[::-1]
 
 
@@ -298,12 +308,17 @@ def places_in(order: npt.ArrayLike) -> Ints:
 def rows_from_triples(prop: Ints, source: Ints, target: Ints, properties: int) -> Rows:
     """Rows over triples given in any order, each once; arrays of equal length."""
     prop, source, target = sorted_rows((prop, source, target))
+    return rows_in_order(prop, source, target, properties)
+
+
+def rows_in_order(prop: Ints, source: Ints, target: Ints, properties: int) -> Rows:
+    """Rows over triples in order, each once; the arrays that are given may be kept."""
     first = np.flatnonzero(run_starts(prop, source))
     return Rows(
         prop=np.searchsorted(prop[first], np.arange(properties + 1)).astype(np.int64),
-        row=source[first].astype(np.int32),
-        ptr=np.append(first, len(prop)).astype(np.int64),
-        val=target.astype(np.int32),
+        row=source[first],
+        ptr=np.append(first, len(prop)),
+        val=target,
     )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from crmrag_assets.build.scratch import Scratch, blocks, total
+from crmrag_assets.build.store import disk_explained
+from crmrag_query.errors import BuildError
 
 
 def test_blocks_are_all_rows_in_order() -> None:
@@ -44,3 +48,19 @@ def test_what_is_gathered_is_in_the_order_that_is_asked_for(tmp_path: Path) -> N
 
 def test_totals_tell_where_each_begins_and_the_last_ends() -> None:
     assert total([2, 0, 3]).tolist() == [0, 2, 2, 5]
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="the system reserves no room for files")
+def test_room_is_reserved_so_that_a_full_disk_is_told_and_kills_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reserved = []
+
+    def full(_: int, start: int, size: int) -> None:
+        reserved.append((start, size))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(BuildError, match="is full"), disk_explained(tmp_path):
+        Scratch(tmp_path).empty((3, 5), np.int64)
+    assert reserved == [(0, 3 * 5 * 8)]

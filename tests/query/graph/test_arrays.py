@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,9 +66,15 @@ def test_rows_are_sorted_whether_or_not_they_fit_one_number(
 ) -> None:
     small = [tuple(value >> cut for value in row) for row in rows]
     columns = np.array(small, np.int32).reshape(-1, 3).T
-    assert list(zip(*(column.tolist() for column in sorted_rows(tuple(columns))), strict=True)) == sorted(
-        small
-    )
+    made: list[int] = []
+
+    def empty(shape: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        made.append(shape)
+        return np.zeros(shape, dtype)
+
+    ordered = sorted_rows(tuple(columns), empty)
+    assert list(zip(*(column.tolist() for column in ordered), strict=True)) == sorted(small)
+    assert set(made) <= {len(small)}
 
 
 @given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
