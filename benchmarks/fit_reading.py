@@ -33,7 +33,7 @@ from crmrag_query.evaluation.questions import GoldQuestion, read_questions
 from crmrag_query.evaluation.report import table
 from crmrag_query.plans.records import Way, parts_of
 from crmrag_query.reading import read
-from crmrag_query.reading.grammar import BARE, Reading
+from crmrag_query.reading.grammar import Reading
 from crmrag_query.reading.items import analysed
 from crmrag_query.retrieval.encoder import load_model, model_folder
 from crmrag_query.sets.build import answer_set
@@ -77,7 +77,7 @@ def features_of(reading: Reading) -> list[float]:
         float(len(walks)),
         float(steps - len(walks)),
         float(bool(target.categories) and not (target.types or target.classes)),
-        float(sum(one.startswith(BARE) for one in reading.doubt)),
+        float(sum(one.why == "without an object" for one in reading.doubt)),
     ]
 
 

@@ -144,17 +144,21 @@ def comparable(world: World, units: Ints) -> bool:
     return None not in known and len({one[0] for one in known if one}) == 1
 
 
-def in_one_unit(world: World, nodes: Ints, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The values of dimensions in the unit that most of them have; as they are where these cannot be compared."""
+def in_one_unit(
+    world: World, nodes: Ints, values: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], int]:
+    """The values of dimensions in the unit that most of them have, and this unit; as they are, and -1, where they have none
+    or cannot be compared."""
     own, units = units_of(world, nodes)
     if len(units) < 2 or not comparable(world, units):
-        return values
+        return values, int(units[0]) if len(units) == 1 and (own >= 0).all() else -1
     factors = {int(unit): found[1] for unit in units if (found := factor_of(world, int(unit)))}
     stated = own[own >= 0]
     kinds, counts = np.unique(stated, return_counts=True)
-    most = factors[int(kinds[np.argmax(counts)])]
-    by = np.array([factors.get(int(unit), most) for unit in own])
-    return np.asarray(values * (by / most))
+    unit = int(kinds[np.argmax(counts)])
+    most = factors[unit]
+    by = np.array([factors.get(int(one), most) for one in own])
+    return np.asarray(values * (by / most)), unit if (own >= 0).all() else -1
 
 
 def in_unit(
@@ -237,7 +241,7 @@ class Outcome:
     rows of pairs; ``sizes``: of compared sets, this one first, and what is ``common`` to them; ``iris`` and ``identities``:
     how many members there are by IRI, and how many different ones by what the data says to be the same; ``excluded``:
     reason -> nodes for which everything else holds; ``settled``: recorded dates decide who comes first, False where spans
-    overlap so that others may.
+    overlap so that others may; ``unit``: the node of the unit of the values of a ranking by a number, -1 for none.
 
     Years are historical (1 BC is -1), a decade goes by its first year, 19 is the 19th century, -5 the fifth BC.
     """
@@ -256,6 +260,7 @@ class Outcome:
     identities: int = 0
     excluded: Mapping[str, Ints] = field(default_factory=dict)
     settled: bool = True
+    unit: int = -1
 
     @property
     def size(self) -> int:
@@ -439,26 +444,26 @@ def compute(world: World, how: Compute, members: Ints, anchored: Anchored, inner
 
 
 # Rankings
-def _measured(world: World, how: Compute, members: Ints, found: Pairs | None) -> tuple[Longs, Values]:
-    """(index into ``members``, value) of those that have one; see `records.Measure`. ``found``: what they lead to, where no
-    literal is measured."""
+def _measured(world: World, how: Compute, members: Ints, found: Pairs | None) -> tuple[Longs, Values, int]:
+    """(index into ``members``, value) of those that have one, and the unit of the values, -1 for none; see `records.Measure`.
+    ``found``: what they lead to, where no literal is measured."""
     measure = how.measure
     assert measure is not None
     if found is None:
         index, row = way_literals(world, measure.way.stated(), members)
         stated, number = numbers(world, row)
         subject = np.searchsorted(world.graph.literal_ptr, row[stated], side="right") - 1
-        number = in_one_unit(world, subject.astype(np.int32), number)
-        return _best(index[stated], number, how.ascending)
+        number, unit = in_one_unit(world, subject.astype(np.int32), number)
+        return *_best(index[stated], number, how.ascending), unit
     if measure.kind == "count":
         if how.identity == "same_as":
             found = _same(world, found, once(world, members)[1])
         index, value = np.unique(found.index, return_counts=True)
-        return index.astype(np.int64), value.astype(np.int64)
+        return index.astype(np.int64), value.astype(np.int64), -1
     earliest = measure.kind == "earliest"
     day = world.extents[0 if earliest else 1][found.cell].astype(np.int64)
     known = day != (OPEN_BEGIN if earliest else OPEN_END)
-    return _best(found.index[known], day[known], earliest)
+    return *_best(found.index[known], day[known], earliest), -1
 
 
 def _best(index: Longs, value: Values, lowest: bool) -> tuple[Longs, Values]:
@@ -480,7 +485,7 @@ def _ranked(world: World, how: Compute, members: Ints, ends: Ints | None) -> Out
     if measure.kind != "value":
         way = way_shown(measure.way, measure.to)
         found = pairs(world, way, members, literals=not dates).within(world, ends)
-    index, value = _measured(world, how, members, found)
+    index, value, unit = _measured(world, how, members, found)
     kept, place = members, None
     if how.identity == "same_as":
         kept, place = once(world, members)
@@ -497,7 +502,7 @@ def _ranked(world: World, how: Compute, members: Ints, ends: Ints | None) -> Out
     if how.first is not None and dates and found is not None:
         may, settled = _undecided(world, how, found, place, first, values)
     left = _without(kept, united(measured, may), UNMEASURED) | _picked(kept, may, UNCERTAIN)
-    return Outcome(kept[first], "rank", values=values, excluded=left, settled=settled)
+    return Outcome(kept[first], "rank", values=values, excluded=left, settled=settled, unit=unit)
 
 
 def _undecided(

@@ -661,6 +661,10 @@ def of_type_or_role(world: World) -> Way:
     return Way(paths=(*OF_TYPE.paths, *((code, "P127*") for code in role_steps(world.adjacency))))
 
 
+WHERE_NOW = (("P55", "P89*"),)
+"""Where things are now, which data may tell apart from where they are or were (P53)."""
+
+
 def role_steps(adjacency: Adjacency) -> list[str]:
     """The properties by which participations lead to their roles that occur in the data: P14.1."""
     return sorted(code for code in adjacency.by_code if _ROLE.fullmatch(code))

@@ -8,7 +8,7 @@ from contextlib import suppress
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.graph import Graph
-from crmrag_query.language import language
+from crmrag_query.language import Language, language
 from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.ontology.load import Category, mostly
 from crmrag_query.plans.execute import members_of
@@ -80,8 +80,18 @@ def _categories(release: Release, plan: Plan | None) -> int:
 
 
 def goes_on(question: str, code: str) -> bool:
-    """Whether a question begins as one that goes on from what went before: "and …", "what about …", "only the prints"."""
+    """Whether a question begins as one that goes on from what went before: "and …", "what about …", "only the prints"; or
+    counts what it points to, "how many artists is *that*"."""
+    own, words = language(code), tokenize(question)
+    if points_back(words, own) and "questions.how_many" in own.roles_within(words):
+        return True
     return bool(_spans_at_start(question, code, {"dialogue.opening", "dialogue.only"}))
+
+
+def points_back(words: Sequence[str], own: Language) -> bool:
+    """Whether the last of some words points to what went before: "how many poets is *that*"."""
+    ends = own.roles["pronouns.this"].union(own.raw.get("asking", {}).get("shown", ()))
+    return bool(words) and words[-1] in ends
 
 
 def says_otherwise(question: str, code: str) -> bool:

@@ -13,7 +13,7 @@ from bisect import insort
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -44,10 +44,11 @@ from crmrag_query.plans.records import (
     parts_of,
     ways_of,
 )
-from crmrag_query.plans.world import World, leading_to, pairs
+from crmrag_query.plans.world import World, leading_to, pairs, role_steps
 from crmrag_query.questions.lexicon import Chunk
 from crmrag_query.reading.items import (
     IDLE,
+    INCLUDING,
     JOINS,
     LASTING,
     NEGATIONS,
@@ -144,7 +145,7 @@ HAPPENING = frozenset(
 EVENT = int(Category.Event)
 BY = frozenset({"P14", "P11", "P02", "P94"})
 """Properties to who did something: behind "portraits of", who is shown is meant as well."""
-RECEIVING = frozenset({"P22", "P29"})
+RECEIVING = frozenset({"P22", "P23", "P28", "P29"})
 """Properties to who received something, where "by" may name who gave it."""
 PREMODIFYING = frozenset(
     {"P52", "P49", "P50", "P2", "P45", "P126", "P32", "P107i", "P72", "P14", "P62", "P138"}
@@ -168,6 +169,25 @@ class Condition:
     lasting: bool = False
 
 
+Why = Literal[
+    "unknown", "passed over", "left open", "vague", "part of a name", "no word for", "a long way",
+    "without an object", "not asked for", "not said", "in texts", "not by type", "which date", "which size",
+    "which unit", "a place within another", "several units", "one date or another", "how often",
+    "used for more than this", "who gave or who received", "in which role", "by whom or of whom", "acquired so or otherwise",
+    "including", "compared", "asked for", "which are left out", "only", "all", "either", "two are asked for",
+    "a second question", "stands for something", "nothing is spoken of", "how or why", "where or when",
+    "one thing is described",
+]  # fmt: skip
+"""What leaves a reading unsure."""
+
+
+class Doubt(NamedTuple):
+    """Why a reading is not sure, and of which words or ways."""
+
+    why: Why
+    of: str = ""
+
+
 @dataclass(frozen=True)
 class State:
     """A reading in the making: its nodes (0 is what is asked for) with the items that said them; conditions by node; the
@@ -183,7 +203,7 @@ class State:
     spine: tuple[int, ...] = (0,)
     compute: Compute | None = None
     over: int = -1
-    doubt: frozenset[str] = frozenset()
+    doubt: frozenset[Doubt] = frozenset()
     without: Compute | None = None
 
 
@@ -199,7 +219,7 @@ class Reading:
     score: float
     worded: float = 0.0
     uncovered: tuple[str, ...] = ()
-    doubt: frozenset[str] = frozenset()
+    doubt: frozenset[Doubt] = frozenset()
     sort: str = ""
     named: frozenset[str] = frozenset()
     refers: bool = False
@@ -210,7 +230,7 @@ class Reading:
     only: bool = False
 
 
-Tried = tuple[float, Tie, frozenset[int], frozenset[str]]
+Tried = tuple[float, Tie, frozenset[int], frozenset[Doubt]]
 """A way, with what it gains, the words that it says and doubts: gain, way, words, doubts."""
 
 
@@ -251,7 +271,7 @@ class Grammar:
     known: frozenset[int] = frozenset()
     saying: frozenset[str] = frozenset()
     meant: tuple[Item, ...] = ()
-    asides: frozenset[str] = frozenset()
+    asides: frozenset[Doubt] = frozenset()
     least: float = -math.inf
     _said: dict[tuple[str, frozenset[int]], frozenset[int]] = field(default_factory=dict)
     _known: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
@@ -347,7 +367,7 @@ class Grammar:
     def _without(self, state: State, item: Item) -> State:
         unknown = item.score == UNKNOWN or item.sort == "amount"  # of which nothing has the number
         cost = self.weights.dropped + (0.6 if unknown else max(item.score, 0.0))
-        doubt = f"unknown: {item.text}" if unknown else f"passed over: {item.text}"
+        doubt = Doubt("unknown", item.text) if unknown else Doubt("passed over", item.text)
         return replace(state, score=state.score - cost, doubt=state.doubt | {doubt})
 
     def _with_unknown_names(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
@@ -366,7 +386,7 @@ class Grammar:
         unknown = [text_item(self.words, run[0], run[-1] + 1, UNKNOWN) for run in runs]
         return tuple(sorted((*items, *unknown), key=lambda one: one.first))
 
-    def _asides(self) -> Iterator[str]:
+    def _asides(self) -> Iterator[Doubt]:
         """What a question says that no reading can: a second question, a pronoun for something of its own, "all" and
         "only"."""
         roles = self.own.roles
@@ -374,19 +394,19 @@ class Grammar:
         spoken = [item for item in self.items if item.sort in ("name", "noun", "date")]
         small = {at for one in self.items if one.sort == "op" for at in range(one.first, one.last)}
         if self.earlier is None and all(map(self._is_time, spoken)):
-            yield "nothing is spoken of"
+            yield Doubt("nothing is spoken of")
         split = any(
             "operators.breakdown" in said
             for at in range(len(self.words))
             for _, said in self.own.phrases.at(self.words, at)
         )  # "how do they break down by"
         if any(one.roles & NEVER_A_SET for one in self.items) and not split:
-            yield "how or why"
-        telling = [one for one in self.items if one.sort != "op" or one.roles & MEANT]
+            yield Doubt("how or why")
+        telling = [one for one in self.items if one.sort != "op" or one.roles & (MEANT | WIDENING)]
         taken = {at for one in telling for at in range(one.first, one.last)}
         for op in self.meant:
             if taken.isdisjoint(range(op.first, op.last)):
-                yield f"not said: {op.text}"
+                yield Doubt("not said", op.text)
         than = self.own.raw.get("comparing", {}).get("than", ())
         compared = [
             at for at, word in enumerate(self.words) if word in roles["operators.compare"] and at not in taken
@@ -394,11 +414,14 @@ class Grammar:
         if compared and any(
             word in than and at not in taken for at, word in enumerate(self.words) if at > compared[0]
         ):
-            yield f"compared: {self.words[compared[0]]}"  # "*more* finds *than* Bell"
+            yield Doubt("compared", self.words[compared[0]])  # "*more* finds *than* Bell"
+        for one in self.items:
+            if INCLUDING in one.roles:  # what is widened may hold other things than it is read to
+                yield Doubt("including", one.text)
         if self.form.described and any(one.roles & WHERE_OR_WHEN for one in self.items[: self.form.opened]):
-            yield "where or when"
+            yield Doubt("where or when")
         if self.form.described and len(spoken) == 1 and spoken[0].sort == "name":
-            yield "one thing is described"
+            yield Doubt("one thing is described")
         for at, word in enumerate(self.words):
             if at in before:
                 continue
@@ -407,36 +430,36 @@ class Grammar:
             )
             unheard = not any(one.last < at for one in spoken) and at not in small and not article
             if unheard and any(word in roles[f"pronouns.{one}"] for one in ("many", "thing", "person")):
-                yield f"stands for something: {word}"
+                yield Doubt("stands for something", word)
             if not at:
                 continue
             if word in roles["pronouns.own"] and self.words[at - 1] in roles["prepositions.with"]:
-                yield f"stands for something: {word}"
+                yield Doubt("stands for something", word)
             only = any("operators.only" in role for _, role in self.own.phrases.at(self.words, at))
             if only and not any(at < one.first <= at + 2 and one.roles & RANKING for one in self.items):
-                yield f"only: {word}"  # but not "just the top three"
+                yield Doubt("only", word)  # but not "just the top three"
         if self.form.asks and not self.form.counts:
             for item in spoken:
                 low = max(0, item.first - 2)
                 said = set(self.words[low : item.first])
                 if said & roles["operators.each"] or said & roles["operators.all"]:
-                    yield f"all: {item.text}"
+                    yield Doubt("all", item.text)
         for item in self.items:
             if item.roles & SECOND and roles["operators.and"].intersection(
                 self.words[item.last : item.last + 1]
             ):
                 after = (one for one in self.items if item.last < one.first <= item.last + 2)
-                yield from (f"two are asked for: {one.text}" for one in after if one.roles & SECOND)
+                yield from (Doubt("two are asked for", one.text) for one in after if one.roles & SECOND)
             if self.form.counts and item.roles & WHERE_OR_WHEN and not self._is_relative(item):
-                yield f"two are asked for: {item.text}"  # "how many are *where*"
+                yield Doubt("two are asked for", item.text)  # "how many are *where*"
         # What "or" joins is one item; where it joins none, as of verbs, what is read holds of both or of one alone.
-        yield from (f"either: {item.text}" for item in self.items if "operators.or" in item.roles)
+        yield from (Doubt("either", item.text) for item in self.items if "operators.or" in item.roles)
         dates = [item for item in self.items if item.sort == "date"]
         either = roles["operators.or"]
         for item in dates:
             inside = self.words[item.first : item.last]
             if sum(any(map(str.isdigit, word)) for word in inside) > 1 and not either.isdisjoint(inside):
-                yield "one date or another"
+                yield Doubt("one date or another")
 
     def _head_words(self) -> frozenset[int]:
         """Content words right behind what opens the question that are no item: an unknown noun for what is asked for."""
@@ -491,11 +514,13 @@ class Grammar:
             meaning: Meaning, item: Item | None, score: float, used: frozenset[int] = frozenset()
         ) -> State:
             unsure = item is not None and not meaning.named and meaning.cost >= VAGUE
-            doubt = frozenset({f"vague: {item.text}"}) if item is not None and unsure else frozenset()
+            doubt = frozenset({Doubt("vague", item.text)}) if item is not None and unsure else frozenset()
             if item is not None and meaning.named:
                 doubt |= self._unsure_name(item, meaning)
             if often and (meaning.generic or not meaning.category & EVENT):
-                doubt |= {"how often"}  # what happened is counted, by its kind, and not what it happened to
+                doubt |= {
+                    Doubt("how often")
+                }  # what happened is counted, by its kind, and not what it happened to
                 score -= 0.0 if meaning.category & EVENT else self.weights.dropped
             return State((meaning,), (item,), (), frozenset(), used, base + score - meaning.cost, doubt=doubt)
 
@@ -546,7 +571,7 @@ class Grammar:
                 # "which *books* …" asks for no bookseller, whatever a book is here
                 score -= self.weights.dropped
             doubt = frozenset(
-                {f"asked for: {direct.text}"} if direct is not None and item is not direct else ()
+                {Doubt("asked for", direct.text)} if direct is not None and item is not direct else ()
             )
             for meaning in item.meanings[:MEANINGS]:  # "which *place* has the oldest bridges"
                 begun = start(meaning, item, score)
@@ -730,7 +755,7 @@ class Grammar:
                     state,
                     conditions=(*state.conditions, (0, condition)),
                     score=state.score - min(0.6, 0.3 * len(item)),
-                    doubt=state.doubt | {f"unknown: {item.text}"},
+                    doubt=state.doubt | {Doubt("unknown", item.text)},
                 )
                 return
             yield replace(
@@ -768,7 +793,7 @@ class Grammar:
         far_cost = w.far_parent * hops
         new = len(state.nodes)
         unclear = item.refers if excepted else self._follows_excepted(item)
-        left_out = frozenset({f"which are left out: {item.text}"} if unclear else ())
+        left_out = frozenset({Doubt("which are left out", item.text)} if unclear else ())
         state = replace(state, doubt=state.doubt | left_out)
         grown = replace(state, nodes=(*state.nodes, meaning), places=(*state.places, item), used=used)
         if excepted and meaning.named and len(inside := shared(near.nodes, meaning.nodes)):
@@ -806,24 +831,26 @@ class Grammar:
         unsure = self._unsure_name(item, meaning)
         if not meaning.named and meaning.cost >= VAGUE:
             of_data = meaning.target is not None and (meaning.target.types or meaning.target.classes)
-            unsure |= {f"vague: {item.text}" if of_data else f"left open: {item.text}"}
+            unsure |= {Doubt("vague", item.text) if of_data else Doubt("left open", item.text)}
         if (
             item.sort == "name"
             and meaning.category == int(Category.Place)
             and "," in self.raw(item.first, item.last)
         ):
-            unsure |= {f"a place within another: {item.text}"}
+            unsure |= {Doubt("a place within another", item.text)}
         asked_for = (
             not parent and state.places[0] is None and item.sort == "name" and self._is_asked_for(item)
         )
         for gain, tie, covered, doubt in self._ways(state, parent, near, meaning, item):
-            doubt |= {f"in texts: {item.text}"} if tie.stated else unsure
+            # "by technique" leaves nothing open where the tie is to the technique
+            named_so = {Doubt("left open", item.text)} if item.stems <= tie.ends else frozenset[Doubt]()
+            doubt |= {Doubt("in texts", item.text)} if tie.stated else unsure - named_so
             score = state.score + gain - meaning.cost - far_cost
             # "Which *costumes*" asks for these, not for what has to do with them.
             if asked_for and tie.last != "P2":
                 score -= w.dropped
-                doubt |= {f"not asked for: {item.text}"}
-            if negated and any(one.startswith("no word for") for one in doubt):
+                doubt |= {Doubt("not asked for", item.text)}
+            if negated and any(one.why == "no word for" for one in doubt):
                 score -= w.unsaid  # what is not so is not guessed
             if len(self._highest) == BEAM and score + COMPUTED <= self._highest[0]:
                 continue  # as many before it are as good, whatever is made of it
@@ -875,14 +902,14 @@ class Grammar:
             and not EXCEPTIONS.isdisjoint(self._flags(before[-1]))
         )
 
-    def _unsure_name(self, item: Item, meaning: Meaning) -> frozenset[str]:
+    def _unsure_name(self, item: Item, meaning: Meaning) -> frozenset[Doubt]:
         """Why a name may mean something else: it is only a part of one, or only spelled nearly like one."""
         if item.sort != "name" or item.whole:
             return frozenset()
         like = meaning.named and self._once(
             lambda: is_like(self.graph, self.own, item.text, meaning.nodes), (item, meaning), "like"
         )
-        return frozenset({f"unknown: {item.text}" if like else f"part of a name: {item.text}"})
+        return frozenset({Doubt("unknown", item.text) if like else Doubt("part of a name", item.text)})
 
     def either(self, one: Item, other: Item) -> Item | None:
         """Two items as one, made once for all cuts; see `items.either`."""
@@ -941,7 +968,7 @@ class Grammar:
             if tie.relation == "dimension" and meaning.target is not None and meaning.target.types:
                 way = Way(paths=self.world.relations[tie.relation].paths, types=meaning.target.types)
                 measure = Measure(kind="value", way=self._valued(way))  # "the longest *main span*"
-                doubt = state.doubt - {f"no word for: {tie.key}"} | self._measures(
+                doubt = state.doubt - {Doubt("no word for", tie.key)} | self._measures(
                     measure.way, state.nodes[0], {}
                 )
                 ranked = made(
@@ -1117,18 +1144,26 @@ class Grammar:
             evidence |= tie.last == "P2" and below  # each gauge, where things are of its kinds
             if not evidence:
                 gain -= w.unsaid + 0.3 * far.generic
-            doubt = frozenset() if evidence else frozenset({f"no word for: {tie.key}"})
+            doubt = frozenset() if evidence else frozenset({Doubt("no word for", tie.key)})
             if not tie.relation and (tie.cost > FAR or tie.roundabout):
-                doubt |= {f"a long way: {tie.key}"}
-            if is_type and tie.last != "P2":
-                doubt |= {f"not by type: {item.text}"}
-            if not tie.relation and tie.last in RECEIVING and "agent" in leads:
-                doubt |= {f"who gave or who received: {item.text}"}
+                doubt |= {Doubt("a long way", tie.key)}
+            if is_type and tie.last != "P2" and not item.stems <= tie.ends:
+                doubt |= {Doubt("not by type", item.text)}
+            if tie.relation == CARRIED_OUT and self._leads(says):
+                doubt |= {Doubt("in which role", item.text)}
+            ends = RECEIVING & {tie.last, *(leg[0].removesuffix("i") for leg in tie.legs[:1])}
+            if not tie.relation and ends and leads.isdisjoint(("from", "to")):
+                doubt |= {Doubt("who gave or who received", item.text)}
             if ambiguous:
-                doubt |= {f"by whom or of whom: {item.text}"}
+                doubt |= {Doubt("by whom or of whom", item.text)}
             scored.append((gain, tie, covered, doubt))
         scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
         return scored[:TRIED]
+
+    def _leads(self, says: Collection[int]) -> bool:
+        """Whether words say what those do who lead others, where the data tells in which roles people took part."""
+        leading = vocabulary(self.own.code).relations[CARRIED_OUT].leading
+        return bool(role_steps(self.world.adjacency)) and any(self.stems[at] in leading for at in says)
 
     def _is_of_range(self, far: Meaning, last: str) -> bool:
         codes = {
@@ -1206,9 +1241,11 @@ class Grammar:
         both = self._once(lambda: self.ties.both(near, far), (near, far), "both")
         return both > 0 and (both < len(near.nodes) or near.named)
 
-    def _vague(self, place: Item | None) -> frozenset[str]:
+    def _vague(self, place: Item | None) -> frozenset[Doubt]:
         """The doubts of a noun that a name makes good: "the restorer Bell"."""
-        return frozenset({f"vague: {place.text}", f"left open: {place.text}"} if place is not None else ())
+        return frozenset(
+            {Doubt("vague", place.text), Doubt("left open", place.text)} if place is not None else ()
+        )
 
     def _is_said_to_be(self, state: State, parent: int, item: Item) -> bool:
         """Whether a name stands right behind a noun that says what it is, or in its genitive."""
@@ -1266,7 +1303,8 @@ class Grammar:
 
     def _attach_date(self, state: State, item: Item, flags: Mapping[str, Item]) -> Iterator[State]:
         period = item.value if isinstance(item.value, Interval) else None
-        w = self.weights
+        w, spoken = self.weights, self.own.roles_within(self.words[item.first : item.last])
+        aged = not spoken.isdisjoint(("operators.earlier", "operators.later"))
         for hops, parent in enumerate(reversed(state.spine)):
             near, place = state.nodes[parent], state.places[parent]
             scored = []
@@ -1281,13 +1319,15 @@ class Grammar:
                 if place is not None and place.stems & tie.stems:
                     gain += 0.3
                 gain += w.share * min(1.0, 2 * tie.share)
+                if aged and not says and tie.relation not in AGES:
+                    gain -= OF_AGE
                 scored.append((gain, tie, covered))
             scored.sort(key=lambda one: (-one[0], len(one[1].key)))
             unsaid = [tie for _, tie, _ in scored if not self._said_by(tie)]
             # "Without a date" denies the one that a bare year would give, not each part of it.
             for gain, tie, covered in scored[: TRIED if period is not None else 1]:
                 rare = tie in unsaid and tie.share < RARE and any(one.share > 3 * tie.share for one in unsaid)
-                doubt = state.doubt | {f"which date: {item.text}"} if rare else state.doubt
+                doubt = state.doubt | {Doubt("which date", item.text)} if rare else state.doubt
                 negated = bool(flags.keys() & NEGATIONS)
                 going_on = self._going_on(near, tie)
                 lasting = going_on is not None or self._is_office(near, place)
@@ -1337,7 +1377,7 @@ class Grammar:
                 conditions=(*state.conditions, (parent, Condition(None, number=bounds))),
                 covered=state.covered | covered,
                 score=state.score + 0.6 + self.weights.said * len(covered - state.covered) - SELDOM * unsaid,
-                doubt=state.doubt | ({"which date"} if unsaid and stems.isdisjoint(made) else set()),
+                doubt=state.doubt | ({Doubt("which date")} if unsaid and stems.isdisjoint(made) else set()),
                 used=state.used | {flag.first for role, flag in flags.items() if role in NEGATIONS},
             )
 
@@ -1365,7 +1405,7 @@ class Grammar:
             condition = Condition(None, number=valued[0].model_copy(update={"negated": negated}))
             # not both the height of the tower and that of the light
             alone = found[2] and len(found[0].types) < 2
-            doubt = valued[1] if alone else valued[1] | {f"which size: {item.text}"}
+            doubt = valued[1] if alone else valued[1] | {Doubt("which size", item.text)}
             yield replace(
                 state,
                 conditions=(*state.conditions, (parent, condition)),
@@ -1378,7 +1418,7 @@ class Grammar:
     def _amount_way(self, amount: Amount, near: Meaning) -> tuple[Way, frozenset[str], bool] | None:
         """How things lead to the number of an amount, all stems that say it, and whether it may be no other."""
         if amount.size:
-            sized = self._sized(amount.size, near)
+            sized = self.sized(amount.size, near)
             if sized is not None or not amount.unit:
                 return None if sized is None else (sized[0], frozenset(), sized[1])
             called = self._number_called(self.own.stem(amount.unit), near)  # "longer than 40 *minutes*"
@@ -1390,7 +1430,7 @@ class Grammar:
         paid = next((way for id in asked if (way := self._quantity(id, near)) is not None), None)
         return None if paid is None else (paid, frozenset({stem}), True)
 
-    def _in_unit(self, amount: Amount, way: Way, near: Meaning) -> tuple[Valued, frozenset[str]] | None:
+    def _in_unit(self, amount: Amount, way: Way, near: Meaning) -> tuple[Valued, frozenset[Doubt]] | None:
         """The condition of an amount in a unit that the data have, and its doubts; None for a unit that they do not have."""
         bounds = Valued(
             way=way, least=amount.least, most=amount.most,
@@ -1398,7 +1438,7 @@ class Grammar:
         )  # fmt: skip
         units = self._units(way, near)
         if not amount.unit:
-            return bounds, frozenset({"several units"} if len(units) > 1 else ())
+            return bounds, frozenset({Doubt("several units")} if len(units) > 1 else ())
         stem, known = self.own.stem(amount.unit), known_unit(amount.unit)
         for unit in units:
             labels = [one.text for one in self.graph.labels(unit)]
@@ -1416,7 +1456,7 @@ class Grammar:
         has = next((one for word in says if len(word) > 1 and (one := known_unit(word)) is not None), None)
         if has is not None and has[0] == known[0]:
             return _scaled(bounds, known[1] / has[1]), frozenset()
-        return bounds, frozenset({f"which unit: {amount.unit}"})
+        return bounds, frozenset({Doubt("which unit", amount.unit)})
 
     def _units(self, way: Way, near: Meaning) -> list[int]:
         """The units of what things lead to by a way without its last link, to a number, the most frequent first."""
@@ -1491,6 +1531,15 @@ class Grammar:
             used |= {ops[role].first for role in RANKING & ops.keys()}
             assert compute.measure is not None
             state = replace(state, doubt=state.doubt | self._measures(compute.measure.way, head, ops))
+        asides = self.asides
+        deed = None if compute is not None or form.counts else self._ranked_by_deed(state, ops)
+        if deed is not None:
+            compute, said_deed, place_of_most, doubt = deed
+            state = replace(state, doubt=state.doubt | doubt)
+            left = open_words = [at for at in left if at not in said_deed]
+            score += self.weights.said + COMPUTED
+            used |= {place_of_most}
+            asides -= {Doubt("nothing is spoken of")}
         dates = self._best_dates(head) if unit and self._is_split(unit, ops) else []
         if dates:
             # "made per century": these words say the date
@@ -1529,7 +1578,7 @@ class Grammar:
                     unrecorded = bare.negated and told and not CREATION & {*bare.way.relations}
                     done = bare.way.relations == (CARRIED_OUT,) and not bare.way.inverse and not restricts
                     if not (unrecorded or done or (bare.way.types and not head.category & ACTOR)):
-                        text = f"{BARE}: {' '.join(self.words[at] for at in sorted(says))}"
+                        text = Doubt("without an object", " ".join(self.words[at] for at in sorted(says)))
                         state = replace(state, doubt=state.doubt | {text})
                     if restricts:
                         extra.append(bare)
@@ -1560,7 +1609,7 @@ class Grammar:
         if compute is None:
             compute = Compute(kind="count" if form.counts else "ask" if form.asks else "list")
         if dates and compute.by not in TIMES:
-            state = replace(state, doubt=state.doubt | {f"not said: {unit}"})
+            state = replace(state, doubt=state.doubt | {Doubt("not said", unit)})
         if "operators.sort_date" in ops:
             sort = "date"
         elif "operators.sort_label" in ops:
@@ -1601,14 +1650,14 @@ class Grammar:
         plan = Plan(target=head.target or Target(), where=tuple(where), compute=compute)
         acquired, doubt = self._acquired_as(plan, head, bare)
         plan = plan.model_copy(update={"where": (*plan.where, *acquired)})
-        doubt |= {one for one in state.doubt if not (acquired and one.startswith(BARE))}
+        doubt |= {one for one in state.doubt if not (acquired and one.why == "without an object")}
         unused |= self._numbers_but(plan)
         if compute.kind == "group":
             unused -= {item.text for item in self.items if item.roles & PER}
         score -= w.unused * len(unused)
-        if compute.kind in ("list", "count") and not where and head.generic:
+        if compute.kind in ("list", "count", "ask") and not where and head.generic:
             score -= 1.0
-        doubt |= frozenset(f"not said: {text}" for text in unused) | self.asides
+        doubt |= frozenset(Doubt("not said", text) for text in unused) | asides
         uncovered = tuple(self.words[at] for at in left if self.words[at] not in empty)
         named = frozenset(
             one.text for one in state.places if one is not None and one.sort == "name" and not one.refers
@@ -1694,7 +1743,7 @@ class Grammar:
 
     def _most_often(
         self, state: State, bare: Related, says: Collection[int], ops: Mapping[str, Item]
-    ) -> tuple[Compute, int, frozenset[str]] | None:
+    ) -> tuple[Compute, int, frozenset[Doubt]] | None:
         """A ranking by how often something happened that a verb says, "*repaired* most often", where its superlative stands,
         and doubts; None for no superlative without a noun, or where the verb speaks of no events."""
         for role, ascending in (("operators.most", False), ("operators.fewest", True)):
@@ -1714,7 +1763,7 @@ class Grammar:
                 measure, first = Measure(kind="count", way=way), self._first(state, ops[role])
                 made = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
                 uses = (USED_IN,) in way.paths and not way.types
-                doubt = frozenset({f"used for more than this: {ops[role].text}"} if uses else ())
+                doubt = frozenset({Doubt("used for more than this", ops[role].text)} if uses else ())
                 return made, ops[role].first, doubt
         return None
 
@@ -1778,7 +1827,7 @@ class Grammar:
     def _unit(self) -> str:
         """The unit of time that the question has a word for, "" for none."""
         idle = {
-            at for one in self.items if "operators.idle" in one.roles for at in range(one.first, one.last)
+            at for one in self.items if "operators.aside" in one.roles for at in range(one.first, one.last)
         }
         words = {word for at, word in enumerate(self.words) if at not in idle}  # but not "over the years"
         return next((unit for unit in TIMES if words & self.own.roles[f"time.{unit}"]), "")
@@ -1814,7 +1863,7 @@ class Grammar:
         scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
         return [tie for _, tie in scored[:2]]
 
-    def _which_date(self, way: Way, near: Meaning) -> frozenset[str]:
+    def _which_date(self, way: Way, near: Meaning) -> frozenset[Doubt]:
         """Why things may not be ranked by a date that no word says: they have another as often, such as a birth."""
         dates = self.ties.dates(near, self.own.code, self.said)
         chosen = next((one for one in dates if one.way == way), None)
@@ -1823,7 +1872,7 @@ class Grammar:
         paths = {one.key: self.world.relations[one.relation].paths for one in dates if one.relation}
         others = [one for one in dates if paths.get(one.key) not in (None, paths.get(chosen.key))]
         alike = any(2 * one.share > chosen.share and one.cost <= chosen.cost for one in others)
-        return frozenset({f"which date: {chosen.key}"} if alike else ())
+        return frozenset({Doubt("which date", chosen.key)} if alike else ())
 
     def _ranked(self, state: State, ops: Mapping[str, Item]) -> tuple[Compute, float, frozenset[int]] | None:
         """What superlatives without a counted noun make of a list."""
@@ -1849,11 +1898,15 @@ class Grammar:
         for role, ascending in (("operators.highest", False), ("operators.lowest", True)):
             if role in ops:
                 measured = self._measured(ops[role].text, near)
+                by: Measure | None = None
                 if measured is not None:
-                    measure = Measure(kind="value", way=measured[0])
+                    by = Measure(kind="value", way=measured[0])
+                elif near.only is not None and near.category & ACTOR:
+                    by = Measure(kind="count", way=near.only.way)  # the *biggest donors* gave most
+                if by is not None:
                     first = self._first(state, ops[role])
                     return (
-                        Compute(kind="rank", measure=measure, first=first, ascending=ascending),
+                        Compute(kind="rank", measure=by, first=first, ascending=ascending),
                         0.4,
                         frozenset({ops[role].first}),
                     )
@@ -1880,6 +1933,28 @@ class Grammar:
                         gain,
                         frozenset({ops[role].first}),
                     )
+        return None
+
+    def _ranked_by_deed(
+        self, state: State, ops: Mapping[str, Item]
+    ) -> tuple[Compute, frozenset[int], int, frozenset[Doubt]] | None:
+        """A ranking of people by how much they did of what a verb says, "who *painted* the most?", the words that say it,
+        where the superlative stands, and doubts; None where something is counted that a noun names."""
+        near = state.nodes[0]
+        if near.named or not near.category & ACTOR or not self.open:
+            return None
+        for role, ascending in (("operators.most", False), ("operators.fewest", True)):
+            op = ops.get(role)
+            if op is None or op.first in state.used or op.last in self.open:
+                continue
+            works, unsaid = self._works
+            ways = self._ways(state, 0, near, works, unsaid) if len(works.nodes) else []
+            done = next(((tie, covered) for _, tie, covered, _ in ways if covered), None)
+            if done is not None:
+                measure, first = Measure(kind="count", way=done[0].way), self._first(state, op)
+                rank = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
+                doubt = () if done[0].relation else (Doubt("no word for", done[0].key),)
+                return rank, done[1], op.first, frozenset(doubt)
         return None
 
     def _ranked_by_name(self, state: State, ops: Mapping[str, Item]) -> tuple[Compute, frozenset[int]] | None:
@@ -1937,11 +2012,14 @@ class Grammar:
 
     @cached_property
     def _acts(self) -> list[Target]:
-        return self.kinds.acts(frozenset(self.stems))
+        requests = {
+            at for one in self.items if "questions.list" in one.roles for at in range(one.first, one.last)
+        }
+        return self.kinds.acts(frozenset(stem for at, stem in enumerate(self.stems) if at not in requests))
 
     def _acquired_as(
         self, plan: Plan, head: Meaning, bare: Related | None
-    ) -> tuple[list[Constraint], frozenset[str]]:
+    ) -> tuple[list[Constraint], frozenset[Doubt]]:
         """That things were acquired as the question says, "bought", "bequeathed", where the data tells that apart; a doubt
         where the plan is not simply one of things that were acquired. ``bare``: what is said without an object."""
         if not (wanted := self._acts):
@@ -1957,7 +2035,7 @@ class Grammar:
             way = Way(relations=("acquisition",))
             so = tuple(Related(way=way, to=Anchor(plan=Plan(target=one))) for one in wanted)
             return [so[0] if len(so) == 1 else Either(of=so)], frozenset()
-        return [], frozenset({"acquired so or otherwise"})
+        return [], frozenset({Doubt("acquired so or otherwise")})
 
     def _numbers_but(self, plan: Plan) -> set[str]:
         """The numbers of a question that its plan does not have: "grave *12*"."""
@@ -1992,9 +2070,9 @@ class Grammar:
     def _measured(self, word: str, near: Meaning) -> tuple[Way, bool] | None:
         """The dimension that an adjective of size speaks of and that things have, and whether it may speak of no other."""
         size = size_of(fold(word.split()[-1]), self.own)
-        return self._sized(size, near) if size else None
+        return self.sized(size, near) if size else None
 
-    def _sized(self, name: str, near: Meaning) -> tuple[Way, bool] | None:
+    def sized(self, name: str, near: Meaning) -> tuple[Way, bool] | None:
         """The way to the dimension of a name, "any" for one of several, and whether things have no other of these."""
         ids = [name] if name != "any" else ["height", "length", "width", "depth"]
         known = [way for id in ids if (way := self._quantity(id, near)) is not None]
@@ -2013,7 +2091,7 @@ class Grammar:
         numbers = (id for id, one in self.world.relations.items() if one.value == "number")
         return {id: known[id] for id in numbers if id in known and id != "dimension_value"}
 
-    def _measures(self, way: Way, near: Meaning, ops: Mapping[str, Item]) -> frozenset[str]:
+    def _measures(self, way: Way, near: Meaning, ops: Mapping[str, Item]) -> frozenset[Doubt]:
         """Why things may not be compared by what they measure: in several units, or in which direction is not said."""
         ends = distinct(
             pairs(
@@ -2024,8 +2102,8 @@ class Grammar:
         said = next((ops[one].text for one in ("operators.highest", "operators.lowest") if one in ops), "")
         measured = self._measured(said, near) if said else None
         several = len(way.types) > 1 or (measured is not None and not measured[1])
-        which = {f"which size: {said}"} if several else set[str]()
-        return frozenset(() if alike else {"several units"}) | which
+        which = {Doubt("which size", said)} if several else set[Doubt]()
+        return frozenset(() if alike else {Doubt("several units")}) | which
 
     def _conditions(self, state: State, node: int) -> Iterator[Constraint]:
         for parent, one in state.conditions:
@@ -2105,7 +2183,6 @@ NAMING = frozenset({"of", "material", "about", "from", "agent"})
 """Roles of prepositions before the name of what a noun says: the church *of* Asinou."""
 OWNING = frozenset({"of", "agent", "about"})
 """Roles of prepositions behind a noun that says a relation itself: works *of*, portraits *of*."""
-BARE = "without an object"
 NEARLY_ALL = 0.9  # a share of the things asked for
 SECOND = frozenset(
     f"questions.{one}" for one in ("who", "where", "when", "what", "how_many", "how_much", "how_long")
@@ -2158,6 +2235,10 @@ EDGES: Mapping[str, Edge] = {
 """Relations to the first or the last day of a date alone."""
 OWNERSHIP = frozenset({"P22", "P23", "P24"})
 CARRIED_OUT, USED_IN = "carried_out_by", "P16i"
+WIDENING = frozenset({INCLUDING, "operators.aside"})
+"""Roles of what changes nothing of what is asked for."""
+AGES, OF_AGE = frozenset({"created_on", "born_on", "founded_on", "happened_on"}), 0.5
+"""Dates by which things are old or young, and what any other loses where "older than 1400" is asked."""
 CREATION = frozenset({"created_by", "created_in", "created_on", "created_during", "production"})
 ACQUIRING = frozenset({"acquired_by", "acquired_on", "acquired_in", "acquisition", "given_by"})
 PER = frozenset({"operators.per", "operators.breakdown"})

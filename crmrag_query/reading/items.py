@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -220,7 +221,8 @@ def named(release: Release, text: str) -> tuple[Mention, ...]:
     """The entities that a text names; of a text with a pivot, each of its parts by itself."""
     lexicon, languages = release.method.questions, release.manifest.languages
     stop = stop_words(lexicon) | read_question(text, lexicon, languages).stop
-    words, breaks = tokenize(text), name_breaks(text, lexicon, languages)
+    words = tokenize(text)
+    breaks = sorted({*name_breaks(text, lexicon, languages), *_between_alike(words, stop, release, text)})
     parts = zip((0, *breaks), (*breaks, len(words)), strict=True)
     return tuple(
         replace(mention, first=mention.first + first, last=mention.last + first)
@@ -229,6 +231,20 @@ def named(release: Release, text: str) -> tuple[Mention, ...]:
             release[NameIndex], words[first:last] if breaks else text, stop, plain_words(lexicon)
         )
     )
+
+
+ALIKE_WITHIN = 4  # words on either side of "or" among which one is looked for that stands on both
+
+
+def _between_alike(words: Sequence[str], stop: Collection[str], release: Release, text: str) -> Iterator[int]:
+    """Where what "and" or "or" joins begins, if both sides have a word that is alike: "the Lily *chalice* or the Rose
+    *chalice*" names two, and none is called "chalice or the Rose chalice"."""
+    own = language(read_question(text, release.method.questions, release.manifest.languages).language)
+    joining = own.roles["operators.and"] | own.roles["operators.or"]
+    for at, word in enumerate(words):
+        before = set(words[max(0, at - ALIKE_WITHIN) : at]).difference(stop)
+        if word in joining and not before.isdisjoint(words[at + 1 : at + 1 + ALIKE_WITHIN]):
+            yield at + 1
 
 
 def _apart(release: Release, own: Language, text: str, found: Analysis) -> str:
@@ -334,7 +350,7 @@ def items_of(
         if not _is_accented(one, heard, own) and not _is_of_name(one, heard, own)
         if one.roles != {LASTING} or analysis.period is not None  # "on display" now is no time
     )
-    found = [*small, *_whole(release, lexicon, words, own), *_numbers(words, own)]
+    found = [*small, *_including(heard, own), *_whole(release, lexicon, words, own), *_numbers(words, own)]
     found += _dates(analysis, words)
     if earlier is not None:
         found += _references(release, words, own, earlier)
@@ -369,6 +385,7 @@ IDLE = frozenset({"operators.every", "operators.either", "operators.only", "oper
 
 def _operators(words: Sequence[str], own: Language, starts: Collection[int]) -> Iterator[Item]:
     yield from _superlatives(words, own)
+    yield from _beyond_others(words, own)
     for at in range(len(words)):
         by_length: dict[int, set[str]] = {}
         for length, roles in own.phrases.at(words, at):
@@ -434,6 +451,62 @@ def _superlatives(words: Sequence[str], own: Language) -> Iterator[Item]:
                     if low in roles:
                         score = 0.9 * length + 0.9
                         yield Item(at, last + 1, "op", score, words[last], roles=frozenset({high}))
+
+
+def _beyond_others(words: Sequence[str], own: Language) -> Iterator[Item]:
+    """Comparatives that "than anybody else" makes superlatives: "who made *more* prints *than all others*"."""
+    than = own.roles["operators.than_others"]
+    found = [
+        (at, length)
+        for at in range(len(words))
+        for length, roles in own.phrases.at(words, at)
+        if "operators.than_others" in roles
+    ]
+    if not than or not found:
+        return
+    last, length = found[-1]
+    raised = {
+        "operators.more": "operators.most",
+        "operators.earlier": "operators.earliest",
+        "operators.later": "operators.latest",
+    }
+    for at in range(last):
+        for size, roles in own.phrases.at(words, at):
+            for low, high in raised.items():
+                if low in roles:
+                    text = " ".join(words[at : at + size])
+                    yield Item(at, at + size, "op", 1.6, text, roles=frozenset({high}))
+    yield Item(
+        last,
+        last + length,
+        "op",
+        0.9 * length,
+        " ".join(words[last : last + length]),
+        roles=frozenset({"operators.than_others"}),
+    )
+
+
+INCLUDING = "including"
+"""The role of what only widens what was said."""
+
+
+def _including(heard: Asked, own: Language) -> Iterator[Item]:
+    """Parts between commas that only widen what was said, "…, *cowries included*", "…, *counting the lost ones too*"."""
+    said = own.raw.get("including", {})
+    opening, closing = (frozenset(map(fold, said.get(end, ()))) for end in ("first", "last"))
+    bounds = [one.last for one in heard.chunks if one.text.rstrip().endswith(",")]
+    for first, last in pairwise([0, *bounds, len(heard.words)]):
+        part = heard.words[first:last]
+        asks = own.roles_within(part) & {
+            "questions.what",
+            "questions.who",
+            "questions.how_many",
+            "questions.list",
+        }
+        if first == last or asks or (not first and last == len(heard.words)):
+            continue
+        if part[0] in opening or part[-1] in closing:
+            yield Item(first, last, "op", 2.0 * len(part), " ".join(part), roles=frozenset({INCLUDING}))
 
 
 def _ranks_by(words: Sequence[str], at: int, own: Language) -> int | None:
@@ -515,9 +588,11 @@ def _dates(analysis: Analysis, words: Sequence[str]) -> Iterator[Item]:
 
 
 def _references(release: Release, words: Sequence[str], own: Language, earlier: Antecedent) -> Iterator[Item]:
-    """Words that stand for what went before in a conversation."""
+    """Words that stand for what went before in a conversation; some of them only at the end: "wie viele sind *das*"."""
+    ends = own.raw.get("asking", {}).get("shown", ())
     for at in range(len(words)):
-        for length, roles in own.phrases.at(words, at):
+        shown = [(1, frozenset({"pronouns.this"}))] if at + 1 == len(words) and words[at] in ends else []
+        for length, roles in (*own.phrases.at(words, at), *shown):
             said = {role.removeprefix("pronouns.") for role in roles if role.startswith("pronouns.")}
             meanings = (
                 tuple(_referred(release, said, "dialogue.rest" in roles, earlier))
@@ -627,13 +702,13 @@ def name_item(
     ]
     parts = [one for one in mention.homonyms if one not in whole and one.score >= 0.8 * best]
     spoken = [words[first:last], *({tuple(tokenize(one.name)) for one in whole} if foreign else ())]
-    inside = list[LinkedEntity]()
+    inside, complete = list[LinkedEntity](), True
     for tokens in spoken:
         known = {one.entity for one in whole}
         is_place = any(int(categories[one.entity]) == int(Category.Place) for one in whole)
-        called, within = (
-            [one for one in some if one.entity not in known] for some in _places(release, mention, tokens)
-        )
+        *some, all_seen = _places(release, mention, tokens)
+        called, within = ([one for one in places if one.entity not in known] for places in some)
+        complete &= all_seen
         # "Washington" may be a town as well as a state of which towns are told
         (whole if is_place or not called else inside).extend(within)
         whole += called
@@ -691,7 +766,7 @@ def name_item(
     if not whole and own.capitals_name and named & heard.capitals and not quoted and named - heard.capitals:
         score -= 1.0  # "Walters commission": a name and a word of the question
     stems = frozenset(own.stem(word) for word in words[first:last])
-    whole_or_only = bool(whole) or (not parts and alone)
+    whole_or_only = complete and (bool(whole) or (not parts and alone))
     return Item(
         first,
         last,
@@ -724,12 +799,13 @@ MOST_PLACES = 2000  # places of one name, or within them, that are looked at
 
 def _places(
     release: Release, mention: Mention, said: Sequence[str]
-) -> tuple[list[LinkedEntity], list[LinkedEntity]]:
+) -> tuple[list[LinkedEntity], list[LinkedEntity], bool]:
     """Places that are told apart by commas: those called so and no more, "*Boston*, Massachusetts"; and those within one that
-    is, with it, where it is told: "Boston, *Massachusetts*, United States" and "*Massachusetts*, United States"."""
+    is, with it, where it is told: "Boston, *Massachusetts*, United States" and "*Massachusetts*, United States". And whether
+    these are all."""
     categories = release[World].adjacency.category
     if not any(int(categories[one.entity]) == int(Category.Place) for one in mention.homonyms):
-        return [], []
+        return [], [], True
     found = {one.entity: one for one in suggest(release[NameIndex], " ".join(said), MOST_PLACES)}
     called, within = list[tuple[LinkedEntity, list[list[str]]]](), list[LinkedEntity]()
     around = set[tuple[str, ...]]()
@@ -744,7 +820,9 @@ def _places(
         elif parts[0] == list(said):
             called.append((one, parts))
     regions = [one for one, parts in called if tuple(word for part in parts[1:] for word in part) in around]
-    return [one for one, _ in called if one not in regions], [*within, *regions]
+    towns = [one for one, _ in called if one not in regions]
+    # What is found is cut by names, of which a place may have a few.
+    return towns, [*within, *regions], len(found) < MOST_PLACES // 2 or not (called or within)
 
 
 def as_surname(release: Release, mention: Mention) -> Mention:
@@ -811,6 +889,10 @@ def _extended(first: int, last: int, heard: Asked, own: Language, name: str) -> 
 
 # nouns
 
+EXACT, WHOLE_NOUN = 0.1, 0.4
+"""The cost of a noun that is a name of a kind at most, and points for each further word of it: "type specimen" seldom means a
+type and a specimen."""
+
 
 def _nouns(
     world: World, lexicon: Lexicon, words: Sequence[str], stems: Sequence[str], own: Language, heard: Asked
@@ -830,7 +912,9 @@ def _nouns(
                 if word not in own.stop
             )
             meanings = tuple(noun_meaning(world, kind) for kind in found[:6])
-            score = 1.05 * len(said) - 0.05 - 0.3 * min(kind.cost for kind in found)
+            cost = min(kind.cost for kind in found)
+            exactly = WHOLE_NOUN * (len(said) - 1) * (cost <= EXACT)
+            score = 1.05 * len(said) - 0.05 - 0.3 * cost + exactly
             yield Item(
                 at, at + length, "noun", score, " ".join(words[at : at + length]), meanings, stems=said
             )

@@ -204,7 +204,8 @@ class RelationWords:
     its domain; ``forward`` and ``backward``: phrases between domain and range, and between range and domain, each word as its
     forms share it (`Language.form`).
 
-    Of several words, in their order: ``phrases`` and ``noun_phrases``, as stems.
+    Of several words, in their order: ``phrases`` and ``noun_phrases``, as stems; ``leading``: of ``says`` what only some of
+    those do who take part.
     """
 
     says: Stems
@@ -214,6 +215,7 @@ class RelationWords:
     backward: tuple[Phrase, ...] = ()
     phrases: tuple[Phrase, ...] = ()
     noun_phrases: tuple[Phrase, ...] = ()
+    leading: Stems = frozenset()
 
 
 @dataclass(frozen=True)
@@ -255,6 +257,7 @@ def vocabulary(code: str) -> Vocabulary:
             backward=tuple(tuple(map(own.form, tokenize(text))) for text in entry.get("backward", ())),
             phrases=several(entry.get("says", ())),
             noun_phrases=several(entry.get("ends", ())),
+            leading=own.all_stems(entry.get("leading", ())),
         )
         for id, entry in table["relations"].items()
     }
@@ -1003,6 +1006,23 @@ class KindWords:
                 self._add(head, kind)
                 if below := nodes & broader:
                     self._add(head, replace(self._narrower(below), cost=kind.cost + 0.1))
+        self._add_class_heads()
+
+    def _add_class_heads(self) -> None:
+        """A noun alone that nothing is called stands for the data's own classes that it heads: "drawings" for botanical
+        drawings."""
+        heads = dict[str, set[str]]()
+        for iri, texts in self._classes.items():
+            if iri not in self.world.ontology.classes and occurs(self.world, Target(classes=(iri,))):
+                for text in texts:
+                    if len(self.own.stems(text)) > 1:
+                        heads.setdefault(head_of(fold(text), self.own.code, self.own), set()).add(iri)
+        for head, iris in heads.items():
+            stem = self.own.stem(head)
+            if head and stem not in self._general_nouns and not self._called((stem,), [head]):
+                self._add(
+                    head, self._kind(Target(classes=tuple(sorted(iris))), 0.25 if len(iris) > 1 else VAGUE)
+                )
 
     def _add_roles(self) -> None:
         """Who took part in something in a role, by what the role is called, and who stands at an end of a relation between
@@ -1241,12 +1261,11 @@ class KindWords:
         classes = next(
             filter(None, (tuple(code for code in some if code in self._codes) for some in named)), ()
         )
+        less = tuple(code for code in entry.get("less", ()) if classes and code in self._codes)
+        if less:
+            classes = tuple(one for one in classes if self._adds(one, classes, less))
         target = Target(classes=classes)
-        less = tuple(
-            code
-            for code in entry.get("less", ())
-            if classes and code in self._codes and overlap(self.world, target, Target(classes=(code,)))
-        )
+        less = tuple(code for code in less if overlap(self.world, target, Target(classes=(code,))))
         named_so = self._kind(target, 0.08, less)
         if classes and (len(named_so.nodes) if less else occurs(self.world, target)):
             yield replace(
@@ -1274,6 +1293,17 @@ class KindWords:
             kind_types = types.get(str(entry.get("makes", "")), set()) if made else set()
             to = Anchor(types=tuple(self.world.graph.iri(node) for node in sorted(kind_types)))
             yield replace(self._kind(target, 0.3), generic=True, only=Related(way=MADE_SOMETHING.way, to=to))
+
+    def _adds(self, code: str, classes: Sequence[str], less: Sequence[str]) -> bool:
+        """Whether a class of several has none of ``less``, or others than these and than the other classes have."""
+        own, out = (
+            targeted(self.world, Target(classes=(code,))),
+            targeted(self.world, Target(classes=tuple(less))),
+        )
+        others = tuple(one for one in classes if one != code)
+        if not (own & out).any() or not others:
+            return True
+        return bool((own & ~out & ~targeted(self.world, Target(classes=others))).any())
 
     def _cognates(self, stem: str, word: str) -> list[Kind]:
         """The kinds of a long word that differs by its spelling alone, mostly of another language: "Inspektionen" for an

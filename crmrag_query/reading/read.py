@@ -7,7 +7,7 @@ table: a row for each thing and each of what is asked of it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
@@ -35,20 +35,31 @@ from crmrag_query.plans.records import (
     flattened,
     ways_of,
 )
-from crmrag_query.plans.world import World
+from crmrag_query.plans.world import WHERE_NOW, World
 from crmrag_query.questions.form import Analysis
 from crmrag_query.questions.lexicon import asked
 from crmrag_query.reading.grammar import (
-    BARE,
     DETERMINING,
     MEANT,
     PER,
+    Doubt,
     Grammar,
     Reading,
+    Why,
     second_question,
     with_titles,
 )
-from crmrag_query.reading.items import LASTING, Item, analysed, cut, items_of, joined, size_of
+from crmrag_query.reading.items import (
+    LASTING,
+    NEGATIONS,
+    Item,
+    analysed,
+    cut,
+    is_small,
+    items_of,
+    joined,
+    size_of,
+)
 from crmrag_query.reading.lexicon import ACTIVE, Lexicon, PhraseSpan, relation_spans, verbs, vocabulary
 from crmrag_query.reading.records import Antecedent, Meaning, as_list
 from crmrag_query.reading.ties import Ties
@@ -67,10 +78,14 @@ class Tables:
     own: Language
     words: Sequence[str]
     items: Sequence[Item]
+    sized: Callable[[str, Meaning], tuple[Way, bool] | None]
+    """How things lead to the dimension of a name; see `Grammar.sized`."""
 
     def plan(self) -> Plan | None:
         """The table that a question asks for, all of whose words it says; None where it asks for none."""
         names = [item for item in self.items if item.sort == "name" and not item.refers]
+        if not all(item.whole for item in names):
+            return None
         if any(item.sort in ("date", "text") or item.refers or item.roles & OTHERWISE for item in self.items):
             return None
         if len(names) == 2 and (chosen := self._either(names)) is not None:
@@ -135,6 +150,11 @@ class Tables:
                         way=tie.way,
                         to=Anchor(plan=Plan(target=noun.meanings[0].target or Target())),
                     )
+        elif (size := next(filter(None, (size_of(word, self.own) for word in self.words)), "")) and (
+            way := self.sized(size, near)
+        ) is not None:
+            measure = Measure(kind="value", way=way[0])
+            ascending = any(is_small(word, self.own) for word in self.words)
         if measure is None:
             return None
         rank = Compute(kind="rank", measure=measure, first=1, ascending=ascending)
@@ -296,11 +316,19 @@ goes a way which was found in the data, and that no relation says, within the th
 COMPARE = "operators.compare"
 TABLES = 5  # of these that are looked through for a table, which is the reading where it says all words
 HOPELESS = 2.0  # points below the best reading beyond which no set is looked at
-GUESSED = ("no word for", BARE)
+GUESSED: frozenset[Why] = frozenset({"no word for", "without an object"})
 """Doubts by which no word says what ties the things of a question, or what they are tied to."""
-PASSED_OVER, LEFT_OPEN, UNNAMED, PART = "passed over: ", "left open: ", "unknown: ", "part of a name: "
-"""Doubts by which a reading leaves out a noun, or takes it for anything; by which nothing has a name, or it is but a part."""
-LIKELY = ("no word for", PART, "vague", "one date or another", "several units", "which size")
+LIKELY: frozenset[Why] = frozenset(
+    {
+        "no word for",
+        "part of a name",
+        "vague",
+        "one date or another",
+        "several units",
+        "which size",
+        "including",
+    }
+)
 """Doubts that leave a reading more likely right than wrong: over the 333 set questions of fourteen fields, of what says every
 word 43 of 71 with none but these were right, 11 of 51 with any other."""
 UNASKED = 3.0  # points that a cut loses which leaves out the noun that is asked for
@@ -313,11 +341,11 @@ class Parsed:
 
     ``plan`` None: nothing that can be executed; ``others``: the next best readings, each with another result; ``score``:
     points of the best; ``certain``: every content word is said by it, and all readings within the margin give the same;
-    ``unknown``: words that it does not say; ``left_out``: nouns that it leaves out; ``unnamed``: names that nothing in the
-    data has; ``partly``: words that are but a part of the names that it ties; ``absent``: relations (ids) that words ask for
-    and that nothing states of what is named; ``named``: the names that it ties; ``guessed``: no word says by what it ties
-    them, or to what; ``firm``: its doubts are such that it is more likely meant than not; ``sort``: the order that was asked
-    for; ``empty``: the plan gives nothing.
+    ``unknown``: words that it does not say; ``left_out``: nouns that it leaves out; ``undenied``: words that deny something,
+    which it does not; ``unnamed``: names that nothing in the data has; ``partly``: words that are but a part of the names
+    that it ties; ``absent``: relations (ids) that words ask for and that the data states of nothing; ``named``: names that it
+    ties; ``guessed``: no word says by what it ties them, or to what; ``firm``: its doubts are such that it is more likely
+    meant than not; ``sort``: the order that was asked for; ``empty``: the plan gives nothing.
     """
 
     plan: Plan | None
@@ -325,6 +353,7 @@ class Parsed:
     certain: bool = False
     unknown: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    undenied: tuple[str, ...] = ()
     unnamed: tuple[str, ...] = ()
     partly: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
@@ -369,8 +398,11 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     close = [one for one in rivals if _is_close(one, best, FOUND if walked else MARGIN if denies else CLOSE)]
     others = tuple({one.result: one.plan for one in reversed(rivals) if one.size}.values())[::-1][:CHOICES]
 
-    def doubted(kind: str) -> tuple[str, ...]:
-        return tuple(one.removeprefix(kind) for one in sorted(best.doubt) if one.startswith(kind))
+    roles = language(analysis.reading.language).roles
+    denying = frozenset().union(*(roles[role] for role in NEGATIONS))
+
+    def doubted(*why: Why) -> tuple[str, ...]:
+        return tuple(one.of for kind in why for one in sorted(best.doubt) if one.why == kind)
 
     whole = not best.uncovered and not best.doubt
     # "how many different poets is that?" asks for no poets but those before
@@ -385,13 +417,14 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         score=best.score,
         certain=whole and not close and best.settled and (best.size > 0 or best.plan.compute.kind == "ask"),
         unknown=best.uncovered,
-        left_out=(*doubted(PASSED_OVER), *doubted(LEFT_OPEN)),
-        unnamed=doubted(UNNAMED),
-        partly=doubted(PART),
+        left_out=doubted("passed over", "left open"),
+        undenied=tuple(one for one in doubted("not said") if denying.intersection(one.split())),
+        unnamed=doubted("unknown"),
+        partly=doubted("part of a name"),
         absent=_absent(release, analysis, best),
         named=best.named,
-        guessed=any(one.startswith(GUESSED) for one in best.doubt),
-        firm=all(one.startswith(LIKELY) for one in best.doubt),
+        guessed=any(one.why in GUESSED for one in best.doubt),
+        firm=all(one.why in LIKELY for one in best.doubt),
         others=others,
         sort=cast(Literal["", "label", "date"], best.sort),
         language=analysis.reading.language,
@@ -440,12 +473,15 @@ def _asks_something(plan: Plan) -> bool:
 
 
 def _absent(release: Release, analysis: Analysis, best: Reading) -> tuple[str, ...]:
-    """Relations that words which the best reading does not say ask for."""
+    """Relations that words which the best reading does not say ask for, and that the data states of nothing."""
     own = language(analysis.reading.language)
     lost = {own.stem(word) for word in best.uncovered}
-    words = vocabulary(own.code).relations
+    words, numbers = vocabulary(own.code).relations, set(release[Lexicon].numbers.values())
+    asked = (id for id, said in words.items() if lost & (said.says | said.ends))
     known = release[World].relations
-    return tuple(id for id, said in words.items() if id in known and lost & (said.says | said.ends))[:3]
+    return tuple(id for id in asked if id in known and id not in numbers and not release[Ties].reach(id)[0])[
+        :3
+    ]
 
 
 def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = None) -> list[Reading]:
@@ -465,7 +501,7 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     if (second := second_question(items, heard.words, own)) is not None:
         alone = analysed(release, " ".join(one.text for one in heard.chunks if one.last <= second))
         again = heard.words[second:]
-        doubt = frozenset({f"a second question: {' '.join(again)}"})
+        doubt = frozenset({Doubt("a second question", " ".join(again))})
         return [
             replace(one, doubt=one.doubt | (frozenset() if _is_told(one.plan, again, own) else doubt))
             for one in readings(release, alone, earlier)
@@ -484,7 +520,7 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
         ] or cuts
     cuts = [(score - UNASKED * _passes_over(chosen, nouns, len(stems)), chosen) for score, chosen in cuts]
     for score, chosen in cuts[:TABLES]:
-        plan = Tables(release[World], release[Ties], own, heard.words, chosen).plan()
+        plan = Tables(release[World], release[Ties], own, heard.words, chosen, grammar.sized).plan()
         if plan is not None and (whole := _weighed(release, Reading(plan, score))) is not None and whole.size:
             return [whole]
     weighed = dict[str, Reading | None]()
@@ -522,7 +558,35 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
         whole = weighed[key] if key in weighed else _weighed(release, one)
         if whole is not None:
             likely.append(whole)
-    return sorted(likely, key=lambda one: -one.score)
+    likely.sort(key=lambda one: -one.score)
+    return [*_of_now(release, likely[:1]), *likely]
+
+
+IN_PLACE = "located_in"
+"""The relation to where things are, or may have been once."""
+
+
+def _of_now(release: Release, best: Sequence[Reading]) -> Iterator[Reading]:
+    """The best reading with where things are, in place of where they are or were, if the data tells the two apart of what it
+    gives: "what is *in the treasury*"."""
+    now = WHERE_NOW if "P55" in release[World].adjacency.by_code else ()
+    for one in best:
+        where = tuple(
+            part.model_copy(update={"way": part.way.model_copy(update={"relations": (), "paths": now})})
+            if isinstance(part, Related)
+            and part.way.relations == (IN_PLACE,)
+            and not part.way.inverse
+            and now
+            else part
+            for part in one.plan.where
+        )
+        if where == one.plan.where:
+            continue
+        plan = one.plan.model_copy(update={"where": where})
+        current = _weighed(release, replace(one, plan=plan))
+        some = current is not None and (current.size or plan.compute.kind == "ask")
+        if current is not None and some and current.result != one.result:
+            yield replace(current, score=one.score, worded=one.worded)
 
 
 def _is_told(plan: Plan, words: Sequence[str], own: Language) -> bool:
@@ -568,11 +632,11 @@ def _variants(grammar: Grammar, items: tuple[Item, ...]) -> Iterator[tuple[float
         yield gained - 0.3 * (together != one), one
 
 
-def _unlikely(plan: Plan, doubt: frozenset[str], in_roles: Collection[Way]) -> float:
+def _unlikely(plan: Plan, doubt: frozenset[Doubt], in_roles: Collection[Way]) -> float:
     """The points that a reading loses before its set is known. ``in_roles``: ways that are relations kept to a role."""
     target = plan.target
     unkind = bool(target.categories) and not (target.types or target.classes)
-    loose = sum(one.startswith(BARE) for one in doubt)
+    loose = sum(one.why == "without an object" for one in doubt)
     ways = [*ways_of(plan)]
     said = {id(one) for way in ways if way in in_roles or _is_dimension(way) for one in (way, way.then)}
     walks = [path for way in ways if id(way) not in said for path in way.paths]
@@ -599,7 +663,7 @@ def _weighed(release: Release, reading: Reading) -> Reading | None:
     settled &= _all_are_told(reading.plan, release[World])
     result, doubt = digest(outcome), reading.doubt
     if reading.same is not None and size and digest(results(reading.same, release[World])) == result:
-        doubt = frozenset(one for one in doubt if not one.startswith(BARE))
+        doubt = frozenset(one for one in doubt if one.why != "without an object")
     return replace(
         reading, score=reading.score - lost, size=size, result=result, settled=settled, doubt=doubt
     )
