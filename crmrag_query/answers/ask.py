@@ -749,9 +749,7 @@ class Turn:
         if isinstance(exact, Exact) and exact.certain:
             return self._checked(told_set(release, exact, cited), cited, self._nothing_more())
         # things of a kind are asked for, not one that is named beside it
-        kind = exact.plan.target if isinstance(exact, Exact) and self._offers else Target()
-        of_kind = bool((kind.types or kind.classes) and prepared.analysis.reading.heads)
-        if not of_kind and (told := self._of_one_thing(cited)) is not None:
+        if not (self._offers and self._asks_for_kind) and (told := self._of_one_thing(cited)) is not None:
             return told
         if (told := self._of_each(cited)) is not None:
             return told
@@ -769,8 +767,11 @@ class Turn:
             return self._checked(self._perhaps(cited, lost), cited, refused=False)
         # No line counts or ranks anything, and what is left of "how many people did it save?" is another number.
         computed = parsed.plan.compute.kind if parsed.plan is not None else ""
-        unknown = release.method.sets.words(language).unknown.replace("{first}", quoted(lost, language))
-        if lost and computed in ("count", "rank", "group"):
+        words_of = release.method.sets.words(language)
+        unknown = words_of.unknown.replace("{first}", quoted(lost, language))
+        if parsed.undenied:  # what is found is as likely the contrary
+            unknown = words_of.unknown.replace("{first}", quoted((*parsed.undenied, *lost), language))
+        if parsed.undenied or (lost and computed in ("count", "rank", "group")):
             text = f"{unknown}\n{self._recorded_of_named(cited)}".rstrip()
             return self._checked(text, cited, refused=not self._offers)
         if (told := self._of_named(cited, lost)) is not None:
@@ -806,13 +807,18 @@ class Turn:
     def _is_list(self) -> bool:
         """Whether the set is told as a whole rather than as facts: one of a kind that the question names, "which *artists*
         were born in New York", or of many; but no measures, of which a set names but the nodes."""
-        exact, analysis = self.exact, self.prepared.analysis
+        exact, form = self.exact, self.prepared.analysis.form
         if not isinstance(exact, Exact) or not exact.certain:
             return False
-        kind = exact.plan.target.types or exact.plan.target.classes
-        if kind and analysis.reading.heads and analysis.form is not Form.SPECIFIC and exact.set.size:
+        if self._asks_for_kind and form is not Form.SPECIFIC and exact.set.size:
             return True
         return exact.set.size > NAMED and not self._measures and not self._blurs
+
+    @property
+    def _asks_for_kind(self) -> bool:
+        """Whether things of a kind are asked for."""
+        target = self.exact.plan.target if isinstance(self.exact, Exact) else Target()
+        return bool(target.types or target.classes)
 
     @property
     def _measures(self) -> bool:
@@ -834,9 +840,7 @@ class Turn:
         exact = self.exact
         if not isinstance(exact, Exact) or not exact.set.size:
             return False
-        return bool(
-            exact.plan.where or exact.plan.target.types or exact.plan.compute.kind in ("rank", "group")
-        )
+        return bool(exact.plan.where or self._asks_for_kind or exact.plan.compute.kind in ("rank", "group"))
 
     @property
     def _offers(self) -> bool:
@@ -846,14 +850,22 @@ class Turn:
     def _means_set(self, lost: Sequence[str]) -> bool:
         """Whether the set of the best reading is told as what may be meant, in place of what retrieval found.
 
-        Of several things that are asked for, and of what is counted or ranked, it is right three times as often; though
-        not where a number is asked for and words are not understood that are more than an aside, nor where all of a kind is
-        left without them.
+        Of several things that are asked for, and of what is counted or ranked, it holds more of what is meant than what
+        retrieval finds: over the 333 set questions of fourteen fields its mean F1 was .65 to .85 for lists and .77 for
+        counts, against .57 to .66 and .10; and of what is asked with yes or no 17 of 21 were right that say every word. Not
+        so where a number is asked for and words are not understood that are more
+        than an aside, nor where all of a kind is left without them.
         """
         exact = self.exact
-        if not isinstance(exact, Exact) or not self._finds or exact.set.kind == "ask":
+        if not isinstance(exact, Exact):
             return False
         parsed, kind = exact.parsed, exact.set.kind
+        if parsed.undenied:
+            return False
+        if kind == "ask":
+            return bool(exact.plan.where) and not (parsed.unknown or parsed.unnamed or parsed.left_out)
+        if not self._finds:
+            return False
         if kind in ("list", "count") and (parsed.unknown or parsed.left_out) and not restricts(exact.plan):
             return False
         if kind == "list":
@@ -982,7 +994,10 @@ class Turn:
             text = portrait(release, asked.nodes, language, cited)
             text = f"{text} {words.unknown.replace('{first}', said)}"
             return self._checked(text, cited, refused=False)
-        if self._is_likely or any(holds_all(line, asked.unknown) for line in self.prepared.ranked[:NEAR]):
+        elsewhere = self._is_likely or any(
+            holds_all(line, asked.unknown) for line in self.prepared.ranked[:NEAR]
+        )
+        if elsewhere and not asked.besides:
             return None
         refusal = words.not_told.replace("{words}", said)
         text = f"{refusal}\n{recorded(release, asked.nodes, language, cited, self._expects)}"

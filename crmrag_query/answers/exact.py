@@ -27,7 +27,6 @@ from crmrag_query.context.context import Budget, ContextLine, KnownSet, pay
 from crmrag_query.context.context import Kind as LineKind
 from crmrag_query.errors import ConfigError, QuestionError, TookTooLong
 from crmrag_query.graph.graph import Graph
-from crmrag_query.language import Language
 from crmrag_query.language import language as spoken_language
 from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.llm.model import Model
@@ -55,9 +54,9 @@ from crmrag_query.plans.within import Scope
 from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import ConversationState, Focus, FollowUp, Kind, Turn
 from crmrag_query.questions.form import Analysis, Form
-from crmrag_query.questions.lexicon import Phrases, RefWords, chunks_of, compiled, ref_words
+from crmrag_query.questions.lexicon import Phrases, chunks_of, compiled, ref_words
 from crmrag_query.reading.catalogue import earlier_of
-from crmrag_query.reading.earlier import antecedent_of, goes_on, plan_of, says_otherwise
+from crmrag_query.reading.earlier import antecedent_of, goes_on, plan_of, points_back, says_otherwise
 from crmrag_query.reading.items import WHOLE, analysed, question_of, with_compounds_apart
 from crmrag_query.reading.lexicon import Lexicon, relation_spans
 from crmrag_query.reading.read import Parsed, parse
@@ -250,7 +249,8 @@ class _Telling:
         ranked = None if values is None else values[order].tolist()
         measure = self.plan.compute.measure
         what = self.wording.measured(measure.way) if measure is not None else ""
-        for node, member in zip(self.nodes, self.reader.members(self.nodes, ranked, measure), strict=True):
+        described = self.reader.members(self.nodes, ranked, measure, self.outcome.unit)
+        for node, member in zip(self.nodes, described, strict=True):
             name = shorten(plain(member.label), NAME_CHARACTERS)
             told = [f"{what}: {member.shown}"] if member.shown else []
             told += [member.date] if member.date else []
@@ -295,13 +295,14 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
         # "Tell me more about the donors" asks for no ranking by "more", and for more than a list of them.
         about = _without_request(release, analysis)
         return replace(parse(release, about), certain=False) if about is not None else Parsed(None)
-    words = ref_words(language)
     if follow_up.kind is Kind.STANDALONE and not (state.turns and goes_on(question, language)):
-        return _alone(parse(release, analysis), question, words, spoken_language(language))
+        return _alone(parse(release, analysis), question, language)
     before = _antecedent(release, state, follow_up.focus)
     if follow_up.kind is Kind.MORE:
         # "What else did he paint?" without "else"
-        parsed = _gone_on(_read_beside(release, _without(question, words.more), question, before), state)
+        parsed = _gone_on(
+            _read_beside(release, _without(question, ref_words(language).more), question, before), state
+        )
     elif follow_up.kind is Kind.PIVOT and (follow_up.excluded or follow_up.excluded_types):
         also = compiled(release.method.questions).languages[language].forms.also
         rest = _without(follow_up.raw, also) if follow_up.raw != question else ""  # "which *other* churches"
@@ -357,9 +358,9 @@ def restricts(plan: Plan) -> bool:
     return any(not isinstance(one, Related) or one.to != Anchor() or one.negated for one in plan.where)
 
 
-def _alone(parsed: Parsed, question: str, words: RefWords, own: Language) -> Parsed:
+def _alone(parsed: Parsed, question: str, code: str) -> Parsed:
     """Without what went before, "it" stands for nothing; and a thing that is named is no answer to a question about it."""
-    plan = parsed.plan
+    plan, own = parsed.plan, spoken_language(code)
     if plan is None or plan.compute.kind not in ("list", "count"):
         return parsed
     if plan.where and all(isinstance(one, Among) and not one.negated for one in plan.where):
@@ -373,8 +374,8 @@ def _alone(parsed: Parsed, question: str, words: RefWords, own: Language) -> Par
         for i in range(length)
     }
     pointing = (at for at in range(1, len(spoken)) if at not in existing)
-    shown = spoken[-1:] and spoken[-1] in own.roles["pronouns.this"]  # "how many poets is *that*"
-    if not restricts(plan) and (shown or any(words.pronouns.at(spoken, at) for at in pointing)):
+    shown = points_back(spoken, own)
+    if not restricts(plan) and (shown or any(ref_words(code).pronouns.at(spoken, at) for at in pointing)):
         return replace(parsed, certain=False)
     return parsed
 

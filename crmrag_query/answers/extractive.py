@@ -27,7 +27,7 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.linking import Mention
 from crmrag_query.questions.form import Analysis, Form, Reading
-from crmrag_query.reading.lexicon import Lexicon
+from crmrag_query.reading.lexicon import Lexicon, vocabulary
 from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.release_channels import OTHER, ReleaseChannels, coverage
 from crmrag_query.retrieval.scores import Candidate
@@ -67,7 +67,9 @@ def tied_set(
     anchors = tuple(
         one
         for one in mentions
-        if asked.isdisjoint(_nodes(one)) and not _is_noun(release, analysis.reading, one)
+        if asked.isdisjoint(_nodes(one))
+        and not is_asked_for(analysis.reading, one)
+        and not is_kind_word(release, analysis.reading, one)
     )
     if not anchors and analysis.period is None:
         return None
@@ -103,12 +105,6 @@ def tied_set(
     # the best there is may lack one of them
     anchors = tuple(anchor for anchor, own in zip(anchors, ties, strict=True) if (own[[*members]] > 0).any())
     return TiedSet(members, anchors, best)
-
-
-def _is_noun(release: Release, reading: Reading, mention: Mention) -> bool:
-    """Whether a mention is what is asked for, or a word for a kind of things that is but a part of a name: of "which prizes
-    did *films* win" no company with films in its name."""
-    return is_asked_for(reading, mention) or is_kind_word(release, reading, mention)
 
 
 def _of_types(release: Release, analysis: Analysis, nodes: list[int], own: Collection[int]) -> list[int]:
@@ -466,6 +462,16 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     # One word aside, of something named: "What can *visitors* see in room 3?", but "How much did X *cost* to build?"
     told = tied_by_words and not parsed.empty and len(lost) == 1 and AMOUNTS.isdisjoint(asking)
     asked_of_one = analysis.form is Form.SPECIFIC and (parsed.guessed or (parsed.named and not told))
+    # Who *went* there may be told by another verb.
+    if len(lost) == 1 and _is_first_verb(analysis.reading, lost[0]):
+        asked_of_one = False
+    # "What did it *cost*", of which no number is recorded, whatever else is; but "which wrecks cost the most *lives*".
+    relations, verbs = release.method.relations, vocabulary(analysis.reading.language).relations
+    stems = set(map(language(analysis.reading.language).stem, lost))
+    amounts = [id for id in parsed.absent[:1] if relations[id].value == "number" and stems & verbs[id].says]
+    unmeasured = (
+        bool(amounts) and analysis.reading.expects == 0 and parsed.plan.compute.kind in ("list", "count")
+    )
     asked, tied = _asked_or_tied(analysis.reading, lost)
     # One word aside, what is said of a list is understood, and told; a number would be another one.
     restricts = bool(parsed.plan.where) and not parsed.empty and parsed.plan.compute.kind != "count"
@@ -476,13 +482,24 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     # Of something named, what is said by several words that no document has: its "relative humidity"; two are an aside
     # where others say what ties it.
     strange |= bool(parsed.named) and sum(not words_of(word) for word in lost) > 1 + tied_by_words
-    if not asked_of_one and not uncounted and not strange and not (parsed.absent and parsed.empty):
+    absent = unmeasured or bool(parsed.absent and parsed.empty)
+    if not asked_of_one and not uncounted and not strange and not absent:
         return ""  # what lines tell of a list is told with the words that are not, and readings are offered beside it
     if by_relation:
-        code, relations = analysis.reading.language, release.method.relations
+        code = analysis.reading.language
         labels = (relations[id].label(code) for id in parsed.absent[:1])
         return words.absent.replace("{what}", quoted(labels, code))
     return words.not_told.replace("{words}", quoted(lost, analysis.reading.language))
+
+
+def _is_first_verb(reading: Reading, word: str) -> bool:
+    """Whether a word stands right behind the "who" that opens a question."""
+    phrases = language(reading.language).phrases.at(reading.words, 0)
+    return any(
+        "questions.who" in roles and reading.words[length] == word
+        for length, roles in phrases
+        if length < len(reading.words)
+    )
 
 
 AMOUNTS = frozenset({"questions.how_many", "questions.how_much", "questions.how_long"})

@@ -34,7 +34,7 @@ from crmrag_query.language import LANGUAGES, language
 from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.kinds import HARD, Schema
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
-from crmrag_query.plans.world import World, literal, pairs, role_steps
+from crmrag_query.plans.world import WHERE_NOW, World, literal, pairs, role_steps
 from crmrag_query.reading.lexicon import Lexicon, Stems, event_verbs
 from crmrag_query.retrieval.release_channels import LITTLE
 from crmrag_query.sets.build import Reader, reasons_of
@@ -428,7 +428,8 @@ PART = "P46"  # from a thing to its parts
 CONSISTS = "P9"  # from an event to its parts
 DIMENSION = "dimension"
 """Any dimension: each is told with what it is, "Height 31.6 cm"."""
-AROUND = frozenset({"located_in", "falls_within"})
+LOCATED = "located_in"
+AROUND = frozenset({LOCATED, "falls_within"})
 """Relations to places of which what lies around them is told too: a village, and its country."""
 GENERAL = frozenset({"participant", "has_part", "event_part", "during"})
 """Relations that also lead to what more telling ones lead to."""
@@ -489,6 +490,9 @@ class Facts:
         around = Way(relations=(id,)) if id in AROUND and not inverse else way
         start = np.array([node], np.int32)
         try:
+            if id == LOCATED and not inverse and len(pairs(world, Way(paths=WHERE_NOW), start).cell):
+                # and not where it may have been once
+                way, around = Way(paths=tuple(path[:1] for path in WHERE_NOW)), Way(paths=WHERE_NOW)
             cells = pairs(world, way, start).cell.tolist()
             if around is not way:
                 cells = list(dict.fromkeys([*cells, *pairs(world, around, start).cell.tolist()]))

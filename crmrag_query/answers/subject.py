@@ -355,8 +355,8 @@ _OF_CATEGORY = {"Time": "date", "Place": "Place", "Actor": "Actor"}
 @dataclass(frozen=True, slots=True)
 class AskedFacts:
     """Facts of one thing that are asked for: the entities of its name; the facts, in their order; the words of which nothing
-    was made; whether it is asked to be told about the thing; and the categories that parts ask for of which nothing was made,
-    None where there are none, with the words of these parts."""
+    was made; whether it is asked to be told about the thing; the categories that parts ask for of which nothing was made,
+    None where there are none, with the words of these parts; and whether what its verb says is not what is asked for."""
 
     nodes: tuple[int, ...]
     asked: tuple[Asked, ...]
@@ -364,6 +364,7 @@ class AskedFacts:
     telling: bool = False
     expects: int | None = None
     rest: tuple[str, ...] = ()
+    besides: bool = False
 
 
 def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
@@ -405,23 +406,51 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
             if one.role in ("forward", "backward")
             and not (one.first and language.forms.articles.at(words, one.first - 1))
         }
-    listed = reading.form is not Form.SPECIFIC and reading.words[0] in which
+    leading = own.roles["prepositions.place"] | own.roles["prepositions.from"] | own.roles["prepositions.to"]
+    first = next((word for word in reading.words if word not in leading - which), "")
+    listed = reading.form is not Form.SPECIFIC and first in which  # "*in which* letters"
     heads = {  # "which *works*", "which of her *works*" is no verb
         at for at in reading.heads if at and (listed or reading.words[at - 1] in which)
     }
     # What only a number of the data's own states is told with what is stated of the thing.
     relations, counted = release.method.relations, set(release[Lexicon].numbers.values())
     elsewhere = {id for id in counted if id and not relations[id].paths}
+    kinds = release[Lexicon].kinds(reading.language)
+    stems = list(map(own.stem, words))
+
+    def lists(span: PhraseSpan) -> bool:
+        """Whether things of a kind are asked for, "in which *letters* is it mentioned", and no fact that is called so."""
+        found = kinds.at(stems, words, span.first) if listed and span.first in reading.heads else ()
+        targets = (one.target for length, some in found if length == len(span) for one in some)
+        things = int(Category.Thing)
+        return any(
+            categories_of(release[World], one) & ~ANY == things for one in targets if not one.categories
+        )
+
     chosen = [
         one
         for one in _chosen(spans, words, language)
         if not elsewhere.issuperset(one.relations)
+        and not lists(one)
         and not (
             filler.issuperset(words[one.first : one.last])
             if (one.first, one.last) in nouns
             else heads.issuperset(range(one.first, one.last))
         )
     ]
+    # "What did he die of?" asks for no place or date, which is all that the verb says.
+    bare = (
+        not reading.expects
+        and bool(language.forms.what.at(words, 0))
+        and own.stop.issuperset(words[1 : words.index("")])
+    )
+    if (
+        bare
+        and chosen
+        and all((one.first, one.last) not in nouns and _is_whereabouts(release, one) for one in chosen)
+    ):
+        lost = tuple(word for one in chosen for word in words[one.first : one.last])
+        return AskedFacts(nodes, (), lost, besides=True)
     if len(chosen) > PHRASES or _is_chain(release, chosen, words, nodes):
         return None
     asking = _Asking(
@@ -476,6 +505,12 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
             return None
     telling = bool(language.forms.describing.at(reading.words, 0))
     return AskedFacts(nodes, asked, unknown, telling, expects, tuple(silent))
+
+
+def _is_whereabouts(release: Release, span: PhraseSpan) -> bool:
+    """Whether the relations of a phrase lead to places and dates alone."""
+    relations = (release.method.relations[id] for id in span.relations)
+    return all(one.value == "date" or tuple(one.range) == ("Place",) for one in relations)
 
 
 def facts_of_found(release: Release, understood: Understood, asked: AskedFacts) -> AskedFacts | None:
@@ -708,7 +743,11 @@ class _Asking:
             what = self._asker(first, frozenset({"questions.what"}))[1]
             of_what = first < what <= last
             asking = self._relations([*verbs[-1:], *own] if carried else own, wanted, of_what)
-            relations = [Asked(ids, expects=wanted) for ids in asking]
+            if sums := self._sums(first, last, own):  # "how much did X *pay* for it"
+                asking = iter([sums])
+            if self._asks_for_noun(first, last, wanted):  # "in which *town* was he born" asks for no date
+                asking = (tuple(filter(self._is_undated, ids)) for ids in asking)
+            relations = [Asked(ids, expects=wanted) for ids in asking if ids]
             if (
                 wanted & int(Category.Place)
                 and len(clauses) > 1
@@ -762,6 +801,25 @@ class _Asking:
                 before = self._through(relations) if known else before
                 yield from ((one, frozenset(), first) for one in relations)
 
+    def _sums(self, first: int, last: int, own: Sequence[PhraseSpan]) -> tuple[str, ...]:
+        """The relations to numbers among those that phrases may say, where a clause asks how much."""
+        asks, after = self._asker(first, frozenset({"questions.how_much"}))
+        if asks >= min(after, last):
+            return ()
+        said = (
+            span for span in self.spans if any(span.first < one.last and one.first < span.last for one in own)
+        )
+        known = self.release.method.relations
+        return tuple(id for span in said for id in span.relations if known[id].value == "number")
+
+    def _asks_for_noun(self, first: int, last: int, wanted: int) -> bool:
+        """Whether a noun that is no time stands right behind "which": "which *town*"."""
+        at = self._asker(first, frozenset({"questions.what", "questions.kind"}))[1]
+        return first < at < last and self._says(at) and not wanted & int(Category.Time)
+
+    def _is_undated(self, relation: str) -> bool:
+        return self.release.method.relations[relation].value != "date"
+
     def _describes(self, span: PhraseSpan, first: int) -> bool:
         """Whether an adjective stands in what is said of the thing before anything is asked: "The *big* gong: who …"."""
         return (
@@ -780,14 +838,19 @@ class _Asking:
     def _asks_for_unknown(
         self, first: int, last: int, own: Sequence[PhraseSpan], said: Collection[int], small: Collection[str]
     ) -> bool:
-        """Whether a clause asks for something of which nothing is known: "how big a *reward*"."""
+        """Whether a clause asks for something of which nothing is known: "how big a *reward*", "who was the *thief* that"."""
         at = after = self._asker(first, KINDS_ASKED)[1]
+        whose = after == first  # "who" asks for the noun behind its verb alone
+        if whose:
+            at = after = self._asker(first, frozenset({"questions.who"}))[1]
         while at < last and self.words[at] in self.own.stop:
             at += 1
         if after in (first, last) or at >= last or self.words[at] in ("", BESIDE) or self.words[at] in small:
             return False
-        held = {place for one in own for place in range(one.first, one.last)}
-        return at not in held and at not in said and not _category(self.own, self.language, self.words[at])
+        held = {place for one in own for place in range(one.first, one.last)}.union(said)
+        if whose and (at + 1 in held or not self.language.forms.articles.at(self.words, at - 1)):
+            return False  # "who was the *first* owner", "who *went*"
+        return at not in held and not _category(self.own, self.language, self.words[at])
 
     def _kind_asked(self, first: int, last: int) -> int:
         """Actors or places, where the noun behind "which" means nothing else: "which *painter*"."""

@@ -100,9 +100,13 @@ class Reader:
         return label if dates in label else f"{label} ({dates})" if named else dates
 
     def members(
-        self, nodes: Sequence[int], values: Sequence[float] | None = None, measure: Measure | None = None
+        self,
+        nodes: Sequence[int],
+        values: Sequence[float] | None = None,
+        measure: Measure | None = None,
+        unit: int = -1,
     ) -> Iterator[Member]:
-        """Members with all but their paths, a block at a time."""
+        """Members with all but their paths, a block at a time; ``unit``: that of the values, see `Outcome`."""
         graph, details = self.release[Graph], self.details
         for first in range(0, len(nodes), ROWS_AT_ONCE):
             check()
@@ -114,7 +118,7 @@ class Reader:
                     named.iri,
                     named.label,
                     value,
-                    "" if value is None else self.shown(value, measure),
+                    "" if value is None else self.shown(value, measure, unit),
                     dates.text if dates else "",
                     next(iter(graph.images(node)), ""),
                     self.all_named(type_nodes(graph, node)),
@@ -122,11 +126,12 @@ class Reader:
                     read=is_read(named.iri),
                 )
 
-    def shown(self, value: float, measure: Measure | None) -> str:
-        """A value in words: a day number as its year, since a day is often only where a year begins."""
+    def shown(self, value: float, measure: Measure | None, unit: int = -1) -> str:
+        """A value in words, with its unit: a day number as its year, since a day is often only where a year begins."""
         if measure is not None and measure.kind in ("earliest", "latest"):
             return describe(year_interval(civil(int(value))[0]), self.language)
-        return str(int(value)) if float(value).is_integer() else repr(float(value))
+        number = str(int(value)) if float(value).is_integer() else repr(float(value))
+        return number if unit < 0 else f"{number} {self.named(unit).label}"
 
     def all_named(self, nodes: Iterable[int]) -> tuple[Named, ...]:
         return tuple(map(self.named, nodes))
@@ -380,7 +385,7 @@ class Table:
         cells = [
             count_cell(int(value))
             if measure is None or measure.kind == "count"
-            else Cell(reader.shown(value, measure), number=value)
+            else Cell(reader.shown(value, measure, self.outcome.unit), number=value)
             for value in values[first : first + len(block)].tolist()
         ]
         return [(*row, cell) for row, cell in zip(rows, cells, strict=True)]
@@ -590,7 +595,7 @@ def _members(
     values = None if found.values is None else found.values[order].tolist()
     members: list[Member] = []
     characters = 0
-    described = reader.members(nodes, values, plan.compute.measure)
+    described = reader.members(nodes, values, plan.compute.measure, found.unit)
     for first in range(0, len(nodes), EXPLAINED_AT_ONCE):
         some = nodes[first : first + EXPLAINED_AT_ONCE]
         for reasons, member in zip(reasons_of(release, plan, some, reader), described, strict=False):

@@ -167,7 +167,7 @@ class Whole:
         order = order_of(self.release, self.outcome, page, self.reader.language)
         nodes, values = self.outcome.members[order].tolist(), self.outcome.values
         ranked = None if values is None else values[order].tolist()
-        members = self.reader.members(nodes, ranked, self.plan.compute.measure)
+        members = self.reader.members(nodes, ranked, self.plan.compute.measure, self.outcome.unit)
         for first in range(0, len(nodes), ROWS_AT_ONCE):
             block = nodes[first : first + ROWS_AT_ONCE]
             for node, member, texts in zip(block, members, self.columns.texts(block), strict=False):
