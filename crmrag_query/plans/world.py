@@ -670,6 +670,14 @@ def role_steps(adjacency: Adjacency) -> list[str]:
     return sorted(code for code in adjacency.by_code if _ROLE.fullmatch(code))
 
 
+def by_roles(path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """A path between an event and who carried it out by way of participations (PC14), as data states those who had a role."""
+    if len(path) > 1 and path[-1] == "P14":
+        yield (*path[:-1], "P01i", "P02")
+    if len(path) > 1 and path[0] == "P14i":
+        yield ("P02i", "P01", *path[1:])
+
+
 _WALKED = 256  # so many nodes are walked one by one sooner than all ends twice
 _CELL = 40  # bits of a cell in a key that sorts pairs
 _CELLS = (1 << _CELL) - 1

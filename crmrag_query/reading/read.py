@@ -639,7 +639,7 @@ def _unlikely(plan: Plan, doubt: frozenset[Doubt], in_roles: Collection[Way]) ->
     loose = sum(one.why == "without an object" for one in doubt)
     ways = [*ways_of(plan)]
     said = {id(one) for way in ways if way in in_roles or _is_dimension(way) for one in (way, way.then)}
-    walks = [path for way in ways if id(way) not in said for path in way.paths]
+    walks = [min(way.paths, key=len) for way in ways if way.paths and id(way) not in said]
     steps = sum(not step.endswith("*") for path in walks for step in path)
     return WALKED * len(walks) + FARTHER * (steps - len(walks)) + UNKIND * unkind + LOOSE * loose
 

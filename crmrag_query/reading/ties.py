@@ -16,7 +16,7 @@ from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.execute import dated, related
 from crmrag_query.plans.kinds import SAMPLE, Walk, sample_of
 from crmrag_query.plans.records import Dated, Edge, Related, Way
-from crmrag_query.plans.world import Held, Mask, leading_to, nodes_leading_to
+from crmrag_query.plans.world import Held, Mask, by_roles, leading_to, nodes_leading_to
 from crmrag_query.reading.lexicon import (
     Kin,
     Lexicon,
@@ -411,8 +411,9 @@ class Ties:
             *(step for leg in legs for step in leg),
             *(step for step in tail if step.removesuffix("*") != last),
         )
+        way = Way(paths=(whole, *(by_roles(whole) if self._has_both else ())))
         tie = Tie(
-            Way(paths=(whole,)), " ".join(whole), frozenset(stems), cost, last if kin is None else self._ends(kin)[1],
+            way, " ".join(whole), frozenset(stems), cost, last if kin is None else self._ends(kin)[1],
             share=min(share, 1.0), roundabout=roundabout, legs=(*legs[:-1], whole[sum(map(len, legs[:-1])) :]),
             through=walk.through if walk.steps == steps else tuple(reversed(walk.through)),
         )  # fmt: skip
@@ -433,6 +434,11 @@ class Ties:
 
     def _is_event(self, kind: int) -> bool:
         return int(self.schema.category[kind]) == int(Category.Event)
+
+    @cached_property
+    def _has_both(self) -> bool:
+        """Whether the data says of some who did something in which role, and of others not."""
+        return {"P14", "P01", "P02"} <= self.world.adjacency.by_code.keys()
 
     def _with_parts(self, steps: tuple[str, ...], walk: Walk) -> tuple[tuple[str, ...], ...]:
         """The steps, each into an event with its parts: what a treatment's step used, the treatment used.

@@ -44,7 +44,7 @@ from crmrag_query.plans.records import (
     Way,
     read_plan,
 )
-from crmrag_query.plans.world import YEAR, World, class_numbers
+from crmrag_query.plans.world import YEAR, World, by_roles, class_numbers
 from crmrag_query.relationships.engine import moves_of, read_step
 from crmrag_query.sets.records import AnswerSet, Cell, Change, Chip, Edits, Option, Row, Years
 from crmrag_query.text import plain, shorten
@@ -86,7 +86,8 @@ class Wording:
         named = [self._relation(id, way.inverse) for id in way.relations]
         named += map(self._relationship, way.relationships)
         found = [label for label in named if label] or self._shown(way)
-        found = found or [STEP.join(map(self._step, path)) for path in way.paths]
+        again = {one for path in way.paths for one in by_roles(path)}  # is said by the path itself
+        found = found or [STEP.join(map(self._step, path)) for path in way.paths if path not in again]
         said = self.words.or_.join(list(dict.fromkeys(found))[:ALTERNATIVES])
         return f"{said} ({self.any_of(map(self.kind, way.types))})" if way.types else said
 

@@ -49,6 +49,8 @@ def _world() -> str:
 :voyage a crm:E7_Activity ; rdfs:label "North Voyage" .
 :in1 a crm:PC14_carried_out_by ; crm:P01_has_domain :voyage ; crm:P02_has_range :ann ; crm:P14.1_in_the_role_of :leader .
 :in2 a crm:PC14_carried_out_by ; crm:P01_has_domain :voyage ; crm:P02_has_range :ben ; crm:P14.1_in_the_role_of :artist .
+:voyage :discovered :thing0 . :survey a crm:E7_Activity ; :discovered :thing1 ; crm:P14_carried_out_by :ann .
+:discovered rdfs:subPropertyOf crm:P12_occurred_in_the_presence_of ; rdfs:label "discovered"@en .
 :letter1 a crm:E31_Document ; crm:P2_has_type :letter ; rdfs:label "Ann Orme to the House" ; crm:P67_refers_to :thing0 .
 """
 
@@ -109,6 +111,11 @@ def test_who_led_is_not_everybody_who_took_part(treasury: Release) -> None:
     assert not ask(treasury, "Who led the North Voyage?").exhaustive
     everybody = ask(treasury, "Who carried out the North Voyage?")
     assert "Ann Orme" in everybody.text and "Ben Quill" in everybody.text
+
+
+def test_what_is_done_in_a_role_is_done_as_well(treasury: Release) -> None:
+    """She led one voyage, and of the survey no role is told."""
+    assert labels(ask(treasury, "Which bells did Ann Orme discover?")) == {"Lily bell", "Rose bell"}
 
 
 def test_in_which_letters_asks_for_letters_and_for_no_fact(treasury: Release) -> None:
