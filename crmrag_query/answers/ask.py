@@ -766,7 +766,12 @@ class Turn:
         if self._means_set(lost):
             return self._checked(self._perhaps(cited, lost), cited, refused=False)
         # No line counts or ranks anything, and what is left of "how many people did it save?" is another number.
-        computed = parsed.plan.compute.kind if parsed.plan is not None else ""
+        reading = prepared.analysis.reading
+        computed = parsed.plan.compute.kind if parsed.plan is not None else "count" if reading.counts else ""
+        if (
+            parsed.plan is None and reading.counts and not lost
+        ):  # "how many *plants*", which no kind is called
+            lost = tuple(reading.words[at] for at in reading.heads)
         words_of = release.method.sets.words(language)
         unknown = words_of.unknown.replace("{first}", quoted(lost, language))
         if parsed.undenied:  # what is found is as likely the contrary

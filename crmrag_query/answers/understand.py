@@ -171,7 +171,7 @@ class AskedTypes:
     """Which of some nodes are of the type that a question names; each node, class and type is looked at once.
 
     A type is named by its head, the last word of its name ("monastery church"); only where that finds nothing, by any
-    word of it ("mural painting"). The cost is bounded by the distinct types, not by the nodes.
+    word of it ("mural painting"), but where things are counted: "plants" are no plant hunters. The cost is bounded by the distinct types, not by the nodes.
     """
 
     graph: Graph
@@ -183,6 +183,8 @@ class AskedTypes:
     def of(self, nodes: Sequence[int]) -> list[int] | None:
         """Those whose class or type (P2) the question names, in order; None when it names none of them."""
         for whole, known in self._known.items():
+            if whole and self.reading.counts:
+                continue
             if new := [node for node in nodes if node not in known]:
                 known.update(
                     zip(new, self._are_asked(np.asarray(new, np.int32), whole).tolist(), strict=True)
