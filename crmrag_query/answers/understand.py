@@ -171,7 +171,8 @@ class AskedTypes:
     """Which of some nodes are of the type that a question names; each node, class and type is looked at once.
 
     A type is named by its head, the last word of its name ("monastery church"); only where that finds nothing, by any
-    word of it ("mural painting"), but where things are counted: "plants" are no plant hunters. The cost is bounded by the distinct types, not by the nodes.
+    word of it ("mural painting"), but where things are counted: "plants" are no plant hunters. The cost is bounded by the
+    distinct types, not by the nodes.
     """
 
     graph: Graph

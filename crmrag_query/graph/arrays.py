@@ -305,12 +305,6 @@ def places_in(order: npt.ArrayLike) -> Ints:
     return places
 
 
-def rows_from_triples(prop: Ints, source: Ints, target: Ints, properties: int) -> Rows:
-    """Rows over triples given in any order, each once; arrays of equal length."""
-    prop, source, target = sorted_rows((prop, source, target))
-    return rows_in_order(prop, source, target, properties)
-
-
 def rows_in_order(prop: Ints, source: Ints, target: Ints, properties: int) -> Rows:
     """Rows over triples in order, each once; the arrays that are given may be kept."""
     first = np.flatnonzero(run_starts(prop, source))

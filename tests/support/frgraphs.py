@@ -10,13 +10,27 @@ from random import Random
 import numpy as np
 
 from crmrag_query.config import load_relationships
-from crmrag_query.graph.arrays import FLAG_ENTITY, FLAG_SUSPECT, Adjacency, rows_from_triples
+from crmrag_query.graph.arrays import (
+    FLAG_ENTITY,
+    FLAG_SUSPECT,
+    Adjacency,
+    Ints,
+    Rows,
+    rows_in_order,
+    sorted_rows,
+)
 from crmrag_query.ontology.load import Category
 from crmrag_query.relationships.engine import Catalogue, Path, Relationship, from_set
 from tests.support.froracle import Alphabet
 
 PRIORITY = (Category.Actor, Category.Event, Category.Place, Category.Concept, Category.Time, Category.Thing)
 Edge = tuple[int, str, int]
+
+
+def rows_from_triples(prop: Ints, source: Ints, target: Ints, properties: int) -> Rows:
+    """Rows over triples given in any order, each once."""
+    prop, source, target = sorted_rows((prop, source, target))
+    return rows_in_order(prop, source, target, properties)
 
 
 def catalogue_of(name: str) -> Catalogue:

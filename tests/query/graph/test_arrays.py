@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from crmrag_query.graph.arrays import (
     Rows,
     load_rows,
-    rows_from_triples,
     save_rows,
     shared,
     sorted_rows,
     united,
 )
+from tests.support.frgraphs import rows_from_triples
 
 PROPERTIES, NODES = 4, 7
 TRIPLES = st.sets(

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crmrag_query.graph.arrays import Adjacency, rows_from_triples
+from crmrag_query.graph.arrays import Adjacency
 from crmrag_query.retrieval.release_channels import EDGES, connect, edges_of, normalise
-from tests.support.frgraphs import Edge, Net
+from tests.support.frgraphs import Edge, Net, rows_from_triples
 from tests.support.graphs import graph_from_turtle, node_of
 
 WEIGHTS = {"P1": 0.5, "P2": 0.6, "P55": 0.9, "P108": 0.85, "": 0.25}
