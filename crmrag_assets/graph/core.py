@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -256,18 +256,12 @@ def build_core(files: Sequence[Path], threads: int = 1, folder: Path | None = No
         entity=entity,
         type_ptr=pointers(node, len(entity)),
         type_val=kind,
-        forward=_rows(prop, subject, target, len(terms.properties), scratch),
-        backward=_rows(turned_prop, reached, from_, len(terms.properties), scratch),
+        forward=rows_in_order(prop, subject, target, len(terms.properties), scratch.empty),
+        backward=rows_in_order(turned_prop, reached, from_, len(terms.properties), scratch.empty),
         triple_graph=triple_graph,
         literals=literals.with_columns(graph=pl.Series(final[literals["graph"].to_numpy()], dtype=pl.Int32)),
         graph_sets=names,
     )
-
-
-def _rows(prop: Ints, source: Ints, target: Ints, properties: int, scratch: Scratch) -> Rows:
-    """Rows over triples in order, each once, on disk."""
-    rows = rows_in_order(prop, source, target, properties)
-    return replace(rows, row=scratch.kept(rows.row), ptr=scratch.kept(rows.ptr))
 
 
 def among(column: str, numbers: npt.ArrayLike) -> pl.Expr:

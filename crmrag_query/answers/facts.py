@@ -34,7 +34,7 @@ from crmrag_query.language import LANGUAGES, language
 from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.kinds import HARD, Schema
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
-from crmrag_query.plans.world import WHERE_NOW, World, literal, pairs, role_steps
+from crmrag_query.plans.world import LOCATED, WHERE_NOW, World, literal, pairs, role_steps
 from crmrag_query.reading.lexicon import Lexicon, Stems, event_verbs
 from crmrag_query.retrieval.release_channels import LITTLE
 from crmrag_query.sets.build import Reader, reasons_of
@@ -428,7 +428,6 @@ PART = "P46"  # from a thing to its parts
 CONSISTS = "P9"  # from an event to its parts
 DIMENSION = "dimension"
 """Any dimension: each is told with what it is, "Height 31.6 cm"."""
-LOCATED = "located_in"
 AROUND = frozenset({LOCATED, "falls_within"})
 """Relations to places of which what lies around them is told too: a village, and its country."""
 GENERAL = frozenset({"participant", "has_part", "event_part", "during"})

@@ -415,23 +415,11 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     # What only a number of the data's own states is told with what is stated of the thing.
     relations, counted = release.method.relations, set(release[Lexicon].numbers.values())
     elsewhere = {id for id in counted if id and not relations[id].paths}
-    kinds = release[Lexicon].kinds(reading.language)
-    stems = list(map(own.stem, words))
-
-    def lists(span: PhraseSpan) -> bool:
-        """Whether things of a kind are asked for, "in which *letters* is it mentioned", and no fact that is called so."""
-        found = kinds.at(stems, words, span.first) if listed and span.first in reading.heads else ()
-        targets = (one.target for length, some in found if length == len(span) for one in some)
-        things = int(Category.Thing)
-        return any(
-            categories_of(release[World], one) & ~ANY == things for one in targets if not one.categories
-        )
-
     chosen = [
         one
         for one in _chosen(spans, words, language)
         if not elsewhere.issuperset(one.relations)
-        and not lists(one)
+        and not (listed and one.first in reading.heads and _is_kind_of_thing(release, own, words, one))
         and not (
             filler.issuperset(words[one.first : one.last])
             if (one.first, one.last) in nouns
@@ -442,6 +430,7 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     bare = (
         not reading.expects
         and bool(language.forms.what.at(words, 0))
+        and "" in words
         and own.stop.issuperset(words[1 : words.index("")])
     )
     if (
@@ -505,6 +494,14 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
             return None
     telling = bool(language.forms.describing.at(reading.words, 0))
     return AskedFacts(nodes, asked, unknown, telling, expects, tuple(silent))
+
+
+def _is_kind_of_thing(release: Release, own: SpokenLanguage, words: Sequence[str], span: PhraseSpan) -> bool:
+    """Whether a phrase names a kind of things in the data as well: in which *letters* something is mentioned."""
+    found = release[Lexicon].kinds(own.code).at(list(map(own.stem, words)), words, span.first)
+    targets = (one.target for length, some in found if length == len(span) for one in some)
+    own_kinds = (one for one in targets if not one.categories)
+    return any(categories_of(release[World], one) & ~ANY == int(Category.Thing) for one in own_kinds)
 
 
 def _is_whereabouts(release: Release, span: PhraseSpan) -> bool:

@@ -305,15 +305,13 @@ def places_in(order: npt.ArrayLike) -> Ints:
     return places
 
 
-def rows_in_order(prop: Ints, source: Ints, target: Ints, properties: int) -> Rows:
-    """Rows over triples in order, each once; the arrays that are given may be kept."""
+def rows_in_order(prop: Ints, source: Ints, target: Ints, properties: int, empty: Makes = np.zeros) -> Rows:
+    """Rows over triples in order, each once; ``target`` is kept, and ``empty`` makes the other arrays of many rows."""
     first = np.flatnonzero(run_starts(prop, source))
-    return Rows(
-        prop=np.searchsorted(prop[first], np.arange(properties + 1)).astype(np.int64),
-        row=source[first],
-        ptr=np.append(first, len(prop)),
-        val=target,
-    )
+    row, ptr = empty(len(first), np.int32), empty(len(first) + 1, np.int64)
+    np.take(source, first, out=row, mode="clip")  # without a copy, which checking would make
+    ptr[:-1], ptr[-1] = first, len(prop)
+    return Rows(np.searchsorted(prop[first], np.arange(properties + 1)).astype(np.int64), row, ptr, target)
 
 
 ROW_PARTS = ("prop", "row", "ptr", "val")

@@ -661,8 +661,8 @@ def of_type_or_role(world: World) -> Way:
     return Way(paths=(*OF_TYPE.paths, *((code, "P127*") for code in role_steps(world.adjacency))))
 
 
-WHERE_NOW = (("P55", "P89*"),)
-"""Where things are now, which data may tell apart from where they are or were (P53)."""
+LOCATED, WHERE_NOW = "located_in", (("P55", "P89*"),)
+"""The relation to where things are, or may have been once (P53), and the paths to where they are now."""
 
 
 def role_steps(adjacency: Adjacency) -> list[str]:

@@ -220,9 +220,9 @@ def analysis_of(release: Release, text: str, mentions: Sequence[Mention] | None 
 def named(release: Release, text: str) -> tuple[Mention, ...]:
     """The entities that a text names; of a text with a pivot, each of its parts by itself."""
     lexicon, languages = release.method.questions, release.manifest.languages
-    stop = stop_words(lexicon) | read_question(text, lexicon, languages).stop
-    words = tokenize(text)
-    breaks = sorted({*name_breaks(text, lexicon, languages), *_between_alike(words, stop, release, text)})
+    reading, words = read_question(text, lexicon, languages), tokenize(text)
+    stop, own = stop_words(lexicon) | reading.stop, language(reading.language)
+    breaks = sorted({*name_breaks(text, lexicon, languages), *_between_alike(words, stop, own)})
     parts = zip((0, *breaks), (*breaks, len(words)), strict=True)
     return tuple(
         replace(mention, first=mention.first + first, last=mention.last + first)
@@ -236,10 +236,9 @@ def named(release: Release, text: str) -> tuple[Mention, ...]:
 ALIKE_WITHIN = 4  # words on either side of "or" among which one is looked for that stands on both
 
 
-def _between_alike(words: Sequence[str], stop: Collection[str], release: Release, text: str) -> Iterator[int]:
+def _between_alike(words: Sequence[str], stop: Collection[str], own: Language) -> Iterator[int]:
     """Where what "and" or "or" joins begins, if both sides have a word that is alike: "the Lily *chalice* or the Rose
     *chalice*" names two, and none is called "chalice or the Rose chalice"."""
-    own = language(read_question(text, release.method.questions, release.manifest.languages).language)
     joining = own.roles["operators.and"] | own.roles["operators.or"]
     for at, word in enumerate(words):
         before = set(words[max(0, at - ALIKE_WITHIN) : at]).difference(stop)
@@ -455,14 +454,13 @@ def _superlatives(words: Sequence[str], own: Language) -> Iterator[Item]:
 
 def _beyond_others(words: Sequence[str], own: Language) -> Iterator[Item]:
     """Comparatives that "than anybody else" makes superlatives: "who made *more* prints *than all others*"."""
-    than = own.roles["operators.than_others"]
     found = [
         (at, length)
         for at in range(len(words))
         for length, roles in own.phrases.at(words, at)
         if "operators.than_others" in roles
     ]
-    if not than or not found:
+    if not found:
         return
     last, length = found[-1]
     raised = {
@@ -488,6 +486,8 @@ def _beyond_others(words: Sequence[str], own: Language) -> Iterator[Item]:
 
 INCLUDING = "including"
 """The role of what only widens what was said."""
+CLAUSE = frozenset({"questions.what", "questions.who", "questions.how_many", "questions.list"})
+"""Roles of words with which a part between commas asks for something itself."""
 
 
 def _including(heard: Asked, own: Language) -> Iterator[Item]:
@@ -497,12 +497,7 @@ def _including(heard: Asked, own: Language) -> Iterator[Item]:
     bounds = [one.last for one in heard.chunks if one.text.rstrip().endswith(",")]
     for first, last in pairwise([0, *bounds, len(heard.words)]):
         part = heard.words[first:last]
-        asks = own.roles_within(part) & {
-            "questions.what",
-            "questions.who",
-            "questions.how_many",
-            "questions.list",
-        }
+        asks = own.roles_within(part) & CLAUSE
         if first == last or asks or (not first and last == len(heard.words)):
             continue
         if part[0] in opening or part[-1] in closing:

@@ -35,7 +35,7 @@ from crmrag_query.plans.records import (
     flattened,
     ways_of,
 )
-from crmrag_query.plans.world import WHERE_NOW, World
+from crmrag_query.plans.world import LOCATED, WHERE_NOW, World
 from crmrag_query.questions.form import Analysis
 from crmrag_query.questions.lexicon import asked
 from crmrag_query.reading.grammar import (
@@ -341,7 +341,7 @@ class Parsed:
 
     ``plan`` None: nothing that can be executed; ``others``: the next best readings, each with another result; ``score``:
     points of the best; ``certain``: every content word is said by it, and all readings within the margin give the same;
-    ``unknown``: words that it does not say; ``left_out``: nouns that it leaves out; ``undenied``: words that deny something,
+    ``unknown``: words that it does not say; ``left_out``: nouns that it leaves out; ``negations``: words that deny something,
     which it does not; ``unnamed``: names that nothing in the data has; ``partly``: words that are but a part of the names
     that it ties; ``absent``: relations (ids) that words ask for and that the data states of nothing; ``named``: names that it
     ties; ``guessed``: no word says by what it ties them, or to what; ``firm``: its doubts are such that it is more likely
@@ -353,7 +353,7 @@ class Parsed:
     certain: bool = False
     unknown: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    undenied: tuple[str, ...] = ()
+    negations: tuple[str, ...] = ()
     unnamed: tuple[str, ...] = ()
     partly: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
@@ -418,7 +418,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         certain=whole and not close and best.settled and (best.size > 0 or best.plan.compute.kind == "ask"),
         unknown=best.uncovered,
         left_out=doubted("passed over", "left open"),
-        undenied=tuple(one for one in doubted("not said") if denying.intersection(one.split())),
+        negations=tuple(one for one in doubted("not said") if denying.intersection(one.split())),
         unnamed=doubted("unknown"),
         partly=doubted("part of a name"),
         absent=_absent(release, analysis, best),
@@ -562,10 +562,6 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     return [*_of_now(release, likely[:1]), *likely]
 
 
-IN_PLACE = "located_in"
-"""The relation to where things are, or may have been once."""
-
-
 def _of_now(release: Release, best: Sequence[Reading]) -> Iterator[Reading]:
     """The best reading with where things are, in place of where they are or were, if the data tells the two apart of what it
     gives: "what is *in the treasury*"."""
@@ -573,10 +569,7 @@ def _of_now(release: Release, best: Sequence[Reading]) -> Iterator[Reading]:
     for one in best:
         where = tuple(
             part.model_copy(update={"way": part.way.model_copy(update={"relations": (), "paths": now})})
-            if isinstance(part, Related)
-            and part.way.relations == (IN_PLACE,)
-            and not part.way.inverse
-            and now
+            if isinstance(part, Related) and part.way.relations == (LOCATED,) and not part.way.inverse and now
             else part
             for part in one.plan.where
         )

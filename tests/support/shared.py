@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from crmrag_query.answers.records import Answer
 from crmrag_query.artifacts.manifest import PREVIOUS, pointer
 from crmrag_query.artifacts.release import Release, open_release
 from tests.conftest import ROOT
@@ -97,3 +98,8 @@ def sample_release(factory: pytest.TempPathFactory) -> Release:
 
 def _build_sample(root: Path) -> None:
     build_all(make_project(root, rdf=[str(TROODOS)], write_markdown=False, token_vectors=True).context())
+
+
+def labels_of(answer: Answer) -> set[str]:
+    """What the members of an answer's set are called; nothing where it has none."""
+    return {one.label for one in answer.set.members} if answer.set is not None else set()

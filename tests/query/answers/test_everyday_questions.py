@@ -13,14 +13,13 @@ from pathlib import Path
 import pytest
 
 from crmrag_query.answers.ask import Conversation, ask
-from crmrag_query.answers.records import Answer
 from crmrag_query.answers.understand import individuals
 from crmrag_query.artifacts.release import Release
 from crmrag_query.reading import items
 from crmrag_query.reading.items import analysed
 from tests.support.builds import build_all, make_project
 from tests.support.parse_world import PREFIXES
-from tests.support.shared import shared_release
+from tests.support.shared import labels_of, shared_release
 
 BORN = {
     "Ada Berg": "Boston, Massachusetts, United States",
@@ -100,22 +99,18 @@ def leaves(tmp_path_factory: pytest.TempPathFactory) -> Release:
     return shared_release(tmp_path_factory, "leaves", _build)
 
 
-def labels(answer: Answer) -> set[str]:
-    return {one.label for one in answer.set.members} if answer.set is not None else set()
-
-
 @pytest.mark.parametrize("question", [
     "Is there anything by Ada Berg?", "Do you have anything by Ada Berg?", "Gibt es etwas von Ada Berg?",
 ])  # fmt: skip
 def test_anything_by_somebody_is_what_they_made(leaves: Release, question: str) -> None:
     answer = ask(leaves, question)
-    assert answer.exhaustive and labels(answer) == {"Leaf 0"}
+    assert answer.exhaustive and labels_of(answer) == {"Leaf 0"}
 
 
 def test_somebody_who_made_nothing_is_nothing_by_them(leaves: Release) -> None:
     """That there is a person of the name is no yes."""
     answer = ask(leaves, "Is there anything by Jon Voss?")
-    assert not labels(answer) and not answer.text.startswith("Yes")
+    assert not labels_of(answer) and not answer.text.startswith("Yes")
 
 
 @pytest.mark.parametrize("name", ["Dan Holm", "Eva Strand"])
@@ -131,7 +126,7 @@ def test_a_surname_of_two_persons_is_not_told_as_one(leaves: Release) -> None:
 
 
 def test_works_of_a_person_are_meant_though_a_poem_is_called_so(leaves: Release) -> None:
-    assert labels(ask(leaves, "Which drawings are by Strand?")) == {"Leaf 4"}
+    assert labels_of(ask(leaves, "Which drawings are by Strand?")) == {"Leaf 4"}
 
 
 @pytest.mark.parametrize(("place", "painters"), [
@@ -144,12 +139,12 @@ def test_what_is_told_behind_commas_is_where_a_place_lies(
     leaves: Release, place: str, painters: set[str]
 ) -> None:
     answer = ask(leaves, f"Which artists were born in {place}?")
-    assert answer.exhaustive and labels(answer) == painters
+    assert answer.exhaustive and labels_of(answer) == painters
 
 
 def test_a_town_and_a_state_of_one_name_are_not_taken_for_one(leaves: Release) -> None:
     answer = ask(leaves, "Which artists were born in Washington?")
-    assert not answer.exhaustive and labels(answer) in ({"Eva Strand"}, {"Finn Dahl"})
+    assert not answer.exhaustive and labels_of(answer) in ({"Eva Strand"}, {"Finn Dahl"})
 
 
 def test_places_that_are_too_many_to_look_at_are_not_told_as_all(
@@ -168,7 +163,7 @@ def test_the_noun_for_those_who_make_things_asks_for_all_of_them(leaves: Release
 @pytest.mark.parametrize("kind", HELD)
 def test_which_are_there_points_to_nothing(leaves: Release, kind: str) -> None:
     answer = ask(leaves, f"Which {kind}s are there?")
-    assert answer.exhaustive and len(labels(answer)) == HELD[kind]
+    assert answer.exhaustive and len(labels_of(answer)) == HELD[kind]
 
 
 def test_a_word_for_a_kind_names_no_book_that_has_it(leaves: Release) -> None:
@@ -181,7 +176,7 @@ def test_a_word_for_a_kind_names_no_book_that_has_it(leaves: Release) -> None:
 def test_of_persons_may_be_by_or_of_them(leaves: Release) -> None:
     assert not ask(leaves, "Which drawings are of women?").exhaustive
     by = ask(leaves, "Which drawings are by women?")
-    assert by.exhaustive and labels(by) == {"Leaf 0", "Leaf 2", "Leaf 4", "Leaf 6"}
+    assert by.exhaustive and labels_of(by) == {"Leaf 0", "Leaf 2", "Leaf 4", "Leaf 6"}
 
 
 def test_a_word_that_is_but_part_of_names_is_looked_for_in_all_of_them(leaves: Release) -> None:
@@ -201,7 +196,7 @@ def test_how_many_that_is_asks_of_what_went_before(leaves: Release, question: st
 def test_an_exact_name_of_a_kind_is_not_read_as_two(leaves: Release) -> None:
     """Not "type" and "specimen"."""
     answer = ask(leaves, "Which type specimens did Hal Rune make?")
-    assert answer.exhaustive and labels(answer) == {"Sheet 0", "Sheet 1"}
+    assert answer.exhaustive and labels_of(answer) == {"Sheet 0", "Sheet 1"}
 
 
 def test_the_noun_of_a_class_of_the_data_means_its_things(leaves: Release) -> None:
@@ -259,6 +254,6 @@ def test_objects_need_not_be_told_apart_from_people_by_a_condition(leaves: Relea
 )
 def test_what_is_older_was_made_earlier(leaves: Release, question: str) -> None:
     answer = ask(leaves, question)
-    assert answer.exhaustive and labels(answer) == {
+    assert answer.exhaustive and labels_of(answer) == {
         f"{at} of coins" for at, (made, _) in enumerate(COINED) if made < 1400
     }
