@@ -28,7 +28,7 @@ from __future__ import annotations
 import hashlib
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -901,7 +901,7 @@ def link(
         if runs is None or not len(runs):
             return ()
         runs = _scored(index, runs, read.terms)
-        winners = sorted(_winners(runs), key=lambda row: int(runs.first[row]))
+        winners = sorted(_winners(index, read, runs), key=lambda row: int(runs.first[row]))
         return tuple(_mention(index, read, runs, row) for row in winners)
     except IndexError as error:
         raise ReleaseError("The name index is damaged.", "Build the data set again.") from error
@@ -933,7 +933,7 @@ def _rivals(runs: Runs, score: Doubles) -> Longs:
     return found
 
 
-def _winners(runs: Runs) -> list[int]:
+def _winners(index: NameIndex, question: Question, runs: Runs) -> list[int]:
     """The runs that become mentions: the worthiest first, none that shares a word with one before; a name that is spelt
     otherwise, however rare, behind one of the same words as they are."""
     worth = runs.score * runs.mass
@@ -941,15 +941,40 @@ def _winners(runs: Runs) -> list[int]:
     stretch = runs.first.astype(np.int64) << STRETCH_BITS | runs.last
     worth[~spelt & np.isin(stretch, stretch[spelt])] *= NEARLY
     order = np.lexsort((runs.bag, runs.first - runs.last, runs.first, ~spelt, -worth))
+    names = set(zip(runs.first[spelt].tolist(), runs.last[spelt].tolist(), strict=True))
     taken = np.zeros(int(runs.last.max(initial=0)) + 1, bool)
     found = []
     for row, first, last in zip(
         order.tolist(), runs.first[order].tolist(), runs.last[order].tolist(), strict=True
     ):
-        if runs.score[row] >= LEAST and not taken[first : last + 1].any():
-            taken[first : last + 1] = True
-            found.append(row)
+        if runs.score[row] < LEAST or taken[first : last + 1].any():
+            continue
+        apart = not spelt[row] and _is_of_two(question, first, last, names)
+        if apart and not _begins_with(index, question, int(runs.bag[row]), first, last):
+            continue
+        taken[first : last + 1] = True
+        found.append(row)
     return found
+
+
+def _is_of_two(question: Question, first: int, last: int, names: Collection[tuple[int, int]]) -> bool:
+    """Whether a stretch is two whole names with a small word between: "Rosmonda in The Blind Falconer"."""
+    small = [term.stop for term in question.terms]
+    ends = [at for at in range(first, last) if (first, at) in names]
+    starts = [at for at in range(first + 1, last + 1) if (at, last) in names]
+    return any(
+        any(small[end + 1 : start + 1]) and all(small[end + 1 : start])
+        for end in ends
+        for start in starts
+        if end < start
+    )
+
+
+def _begins_with(index: NameIndex, question: Question, bag: int, first: int, last: int) -> bool:
+    """Whether a stretch of a question has the first word of a name: what a "crown for Rosmonda" is, and not for whom."""
+    said = {question.terms[at].word for at in range(first, last + 1)}
+    texts = (index.text(text) for _, text, _, _ in index.entries(bag, 1))
+    return any(next((one for one in words_of(text) if one not in index.stop), "") in said for text in texts)
 
 
 STRETCH_BITS = 32

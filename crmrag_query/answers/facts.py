@@ -73,6 +73,11 @@ def step_code(release: Release, step: tuple[int, bool]) -> str:
     return code if ahead else release[World].ontology.inverse(code) or f"^{code}"
 
 
+def _back(release: Release, step: tuple[int, bool]) -> str:
+    """The code of a step walked the other way."""
+    return step_code(release, (step[0], not step[1]))
+
+
 def statements_of(release: Release, node: int) -> list[Statement]:
     """What is stated of a node, the nearest first: of what stands for it alone (its events, names, measures, nameless nodes,
     and parts that nothing else has) what is stated of these as well."""
@@ -94,6 +99,8 @@ def statements_of(release: Release, node: int) -> list[Statement]:
                 times[step] += 1
                 if other == node or other in through or times[step] > EACH:
                     continue
+                if at.steps and step_code(release, step) == _back(release, at.steps[-1]):
+                    continue  # another part of the same whole
                 price = _price(release, schema, at.end, step, other)
                 cost = at.cost + 0.12 * (depth > 1)
                 found.append(Statement((*at.steps, step), through, other, "", cost))
@@ -223,6 +230,8 @@ class Heard:
             turned = self._last_code(one) in clause.turn
             if (clause.turn and not turned) or not (said or same):
                 continue
+            if any(self._is_material(mid) and not self._is_of_said(mid, kinds) for mid in one.through):
+                continue  # when a score was printed does not tell when the work was composed
             if not (said - clause.optional or turned or (same and not content) or (said and clause.expects)):
                 continue
             agent = not clause.expects & int(Category.Actor) or turned or bool(ends) or bool(behind)
@@ -252,6 +261,23 @@ class Heard:
         for sign in ranking.values():
             alike = self._first_of(alike, sign)
         return Best(alike, best.said | ranking.keys(), best.strength)
+
+    def _is_material(self, mid: int) -> bool:
+        """Whether a node is a physical thing, and what is asked about is a thing that is none."""
+        graph, ontology = self.release[Graph], self.release[World].ontology
+
+        def physical(node: int) -> bool:
+            codes = (graph.class_code(int(number)) for number in graph.types(node))
+            return any(code in ontology.classes and ontology.is_a(code, "E18") for code in codes)
+
+        things = graph.category(self.node) == graph.category(mid) == Category.Thing
+        return things and physical(mid) and not physical(self.node)
+
+    def _is_of_said(
+        self, mid: int, kinds: Mapping[int, Sequence[np.ndarray[tuple[int], np.dtype[np.int32]]]]
+    ) -> bool:
+        """Whether a noun of the question names the kind of a node."""
+        return any(self._is_of(mid, some) for some in kinds.values())
 
     def _first_of(self, alike: Sequence[Statement], sign: int) -> tuple[Statement, ...]:
         """The statements that lead through the event that began first, or for ``sign`` 1 last; all where none is dated."""
@@ -361,19 +387,21 @@ class Heard:
         the name of the thing."""
         if node not in self._words:
             graph, own, lexicon = self.release[Graph], language(self.code), self.release[Lexicon]
-            found = {
-                *lexicon.class_stems((int(self.release[Schema].kind[node]),), self.code),
-                *self.typed(node),
-            }
+            classes = lexicon.class_stems((int(self.release[Schema].kind[node]),), self.code)
+            found = {*classes, *self.typed(node)}
             if (
                 graph.category(node) not in (int(Category.Actor), int(Category.Concept))
                 and graph.flags[node] & FLAG_LABELLED
             ):
                 thing = own.all_stems(label.text for label in graph.labels(self.node))
                 found |= own.all_stems(label.text for label in graph.labels(node)) - thing
-            for verbs, all_of_them in event_verbs(self.code):  # a "find" is what was discovered, too
-                if graph.category(node) == Category.Event and not verbs.isdisjoint(found):
-                    found |= all_of_them
+            if graph.category(node) == Category.Event:
+                kinds = (*type_nodes(graph, node), *roles_of(graph, node))
+                labels = (label.text for kind in kinds for label in graph.labels(kind))
+                alone = (stems[0] for text in labels if len(stems := own.stems(text)) == 1)  # no "head shot"
+                acts = classes.union(alone)
+                for verbs, all_of_them in event_verbs(self.code):  # a "find" is what was discovered, too
+                    found |= set() if verbs.isdisjoint(acts) else all_of_them
             self._words[node] = frozenset(found)
         return self._words[node]
 

@@ -414,7 +414,9 @@ class Schema:
                 if not len(ends):
                     continue
                 walk, _, kinds = leads[number]
-                through = (*walk.through, kinds) if depth > 1 else ()
+                # of the kinds that a walk comes to, it leads on through those that have the next step
+                led = frozenset(kind for kind in kinds if step in self.steps[kind])
+                through = (*walk.through, led) if depth > 1 else ()
                 grown.append(Walk((*walk.steps, step), ends, costs[number][step], through))
                 inside = ends if within is not None else ends[goal[ends]]
                 if len(inside):

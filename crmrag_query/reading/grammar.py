@@ -44,7 +44,7 @@ from crmrag_query.plans.records import (
     parts_of,
     ways_of,
 )
-from crmrag_query.plans.world import World, leading_to, pairs, role_steps
+from crmrag_query.plans.world import World, leading_to, nodes_leading_to, pairs, role_steps
 from crmrag_query.questions.lexicon import Chunk
 from crmrag_query.reading.items import (
     IDLE,
@@ -75,7 +75,7 @@ from crmrag_query.reading.lexicon import (
 )
 from crmrag_query.reading.records import Meaning, as_list, changed
 from crmrag_query.reading.ties import Tie, Ties
-from crmrag_query.text import fold, unmarked
+from crmrag_query.text import fold, tokenize, unmarked
 from crmrag_query.timing import check
 
 T = TypeVar("T")
@@ -176,7 +176,7 @@ Why = Literal[
     "used for more than this", "who gave or who received", "in which role", "by whom or of whom", "acquired so or otherwise",
     "including", "compared", "asked for", "which are left out", "only", "all", "either", "two are asked for",
     "a second question", "stands for something", "nothing is spoken of", "how or why", "where or when",
-    "one thing is described",
+    "one thing is described", "a kind or one of it",
 ]  # fmt: skip
 """What leaves a reading unsure."""
 
@@ -334,17 +334,18 @@ class Grammar:
 
     def _is_light(self, at: int) -> bool:
         """Whether a word only makes a verb of the event right behind it, or of the last one before it: "were *given* an
-        overhaul", "inspections were *made*"."""
+        overhaul", "inspections were *made*", "how many assessments have they *made*"."""
         if self.words[at] not in self.own.roles["verbs.light"]:
             return False
         articles = self.own.raw.get("asking", {}).get("articles", ())
         behind = next((one for one in range(at + 1, len(self.words)) if self.words[one] not in articles), at)
         before = max((one.last for one in self.items if one.sort in SPOKEN and one.last <= at), default=0)
-        passive = not self.own.roles["verbs.be"].isdisjoint(self.words[before:at])
+        auxiliary = self.own.roles["verbs.be"] | self.own.roles["verbs.have"]
+        aided = not auxiliary.isdisjoint(self.words[before:at])
         by = any("agent" in self.own.preposition_roles(word) for word in self.words[at + 1 : at + 3])
         return any(
             one.sort == "noun"
-            and (one.first == behind or (one.last == before and passive and not by))
+            and (one.first == behind or (one.last == before and aided and not by))
             and any(each.category & EVENT for each in one.meanings)
             for one in self.items
         )
@@ -784,6 +785,9 @@ class Grammar:
         number: Item | None,
     ) -> Iterator[State]:
         near, w = state.nodes[parent], self.weights
+        if (unknown := self._unknown(item, flags)) is not None and not meaning.named:
+            yield from self._attach_unknown(state, item, meaning, parent, unknown)
+            return
         excepted = "operators.except" in flags or "operators.anyone_else" in flags
         others = "operators.anyone_else" in flags
         negated = (excepted and not others) or bool(flags.keys() & NEGATIONS)
@@ -872,6 +876,47 @@ class Grammar:
             insort(self._highest, made.score)
             del self._highest[:-BEAM]
             yield made
+
+    def _unknown(self, item: Item, flags: Mapping[str, Item]) -> Item | None:
+        """The word by which what a noun means is not known: "by *unknown* artists", "whose photographer *isn't known*"."""
+        be = self.own.roles["verbs.be"]
+        behind = (
+            one
+            for one in self.items
+            if UNKNOWN_ROLE in one.roles
+            and item.last <= one.first
+            and all(word in be for word in self.words[item.last : one.first])
+        )
+        return flags.get(UNKNOWN_ROLE) or next(behind, None)
+
+    def _attach_unknown(
+        self, state: State, item: Item, meaning: Meaning, parent: int, unknown: Item
+    ) -> Iterator[State]:
+        """That by a way nothing is recorded. Who is "unknown" may be recorded as somebody of that name, too."""
+        near = state.nodes[parent]
+        for gain, tie, covered, doubt in self._ways(state, parent, near, meaning, item):
+            if any(one.why == "no word for" for one in doubt):
+                continue
+            named = Doubt("unknown", unknown.text) if self._leads_to_unknown(near, tie) else None
+            yield replace(
+                state,
+                conditions=(*state.conditions, (parent, Condition(tie, negated=True))),
+                covered=state.covered | covered | frozenset(range(unknown.first, unknown.last)),
+                score=state.score + gain + self.weights.said - meaning.cost,
+                used=state.used | {unknown.first},
+                doubt=state.doubt | doubt | ({named} if named is not None else set()),
+            )
+
+    def _leads_to_unknown(self, near: Meaning, tie: Tie) -> bool:
+        """Whether some that a way leads to are called "unknown" in the language of the question."""
+        words = self.own.roles[UNKNOWN_ROLE]
+
+        def found() -> bool:
+            ends = distinct(pairs(self.world, tie.way, near.nodes, literals=False).cell).astype(np.int32)
+            labels = (label.text for end in ends.tolist() for label in self.graph.labels(end))
+            return any(not words.isdisjoint(tokenize(label)) for label in labels)
+
+        return self._once(found, (near,), "unknown", tie.way)
 
     def _denied(self, item: Item, says: Collection[int]) -> Item | None:
         """The word behind an item that denies the verb behind itself, by which the item is tied: "did Bell *not* make"."""
@@ -1156,6 +1201,8 @@ class Grammar:
                 doubt |= {Doubt("who gave or who received", item.text)}
             if ambiguous:
                 doubt |= {Doubt("by whom or of whom", item.text)}
+            if far.target is not None and self._is_topic_too(tie, far.target.types, near):
+                doubt |= {Doubt("a kind or one of it", item.text)}
             scored.append((gain, tie, covered, doubt))
         scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
         return scored[:TRIED]
@@ -2137,9 +2184,23 @@ class Grammar:
             elif one.child < 0:  # "without a date"
                 yield Related(way=one.tie.way, negated=one.negated)
             else:
-                yield Related(
-                    way=one.tie.way, to=self._anchor(state, one.child, one.tie), negated=one.negated
-                )
+                to = self._anchor(state, one.child, one.tie)
+                related = Related(way=one.tie.way, to=to, negated=one.negated)
+                concepts = Related(way=one.tie.way, to=Anchor(iris=to.types))
+                if self._is_topic_too(one.tie, to.types, state.nodes[node]):
+                    either = (related.model_copy(update={"negated": False}), concepts)
+                    related = Either(of=either, negated=one.negated)
+                yield related
+
+    def _is_topic_too(self, tie: Tie, types: tuple[str, ...], near: Meaning) -> bool:
+        """Whether some of the near speak of a kind, and not of one of the kind: "interviews *about blacksmiths*"."""
+        if tie.relation not in TOPICAL or not types:
+            return False
+        concepts = self.world.nodes_of(types)
+        return self._once(
+            lambda: bool(len(shared(near.nodes, nodes_leading_to(self.world, tie.way, concepts)))),
+            (near,), "topic", tie.way, types,
+        )  # fmt: skip
 
     def _holding(self, item: Item) -> Plan:
         """Texts that hold a name: as it is written where it is a whole one, else each of its words."""
@@ -2198,6 +2259,7 @@ RARE, SELDOM = 0.3, 1.5
 PARTING = ("agent", "with", "about", "to", "from")
 """Prepositions behind which no noun is what a question asks for: "what do you have *by* artists"."""
 AROUND = 6  # words from a title's text within which others only say that it is one
+UNKNOWN_ROLE = "operators.unknown"
 UNKNOWN = -0.4
 """The score of a run of capitalised words that names nothing of the data."""
 DETERMINING = frozenset(
@@ -2234,6 +2296,8 @@ EDGES: Mapping[str, Edge] = {
 }  # fmt: skip
 """Relations to the first or the last day of a date alone."""
 OWNERSHIP = frozenset({"P22", "P23", "P24"})
+TOPICAL = frozenset({"about", "refers_to", "depicts"})
+"""Relations that lead to kinds as well as to things of a kind."""
 CARRIED_OUT, USED_IN = "carried_out_by", "P16i"
 WIDENING = frozenset({INCLUDING, "operators.aside"})
 """Roles of what changes nothing of what is asked for."""

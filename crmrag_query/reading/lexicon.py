@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
@@ -326,11 +326,15 @@ def acts(code: str) -> Mapping[str, Stems]:
 
 @lru_cache(maxsize=len(LANGUAGES))
 def event_verbs(code: str) -> tuple[tuple[Stems, Stems], ...]:
-    """The verbs of each kind of event, as stems: of each kind those of no other, and all."""
-    known = vocabulary(code).relations
+    """The verbs of each kind of event, as stems: of each kind those of no other, and all. No word of a phrase for any event,
+    such as "took place", says of which kind one is."""
+    code = code if code in LANGUAGES else "en"
+    known, classes = vocabulary(code).relations, words_table(code)["classes"]
+    texts = (text for entry in classes.values() for some in entry.values() for text in some)
+    loose = language(code).all_stems(text for text in texts if len(tokenize(text)) > 1)
     kinds = [known[id].says for id in DATED if id in known]
     times = Counter(stem for says in kinds for stem in says)
-    return tuple((frozenset(stem for stem in says if times[stem] == 1), says) for says in kinds)
+    return tuple((frozenset(stem for stem in says - loose if times[stem] == 1), says) for says in kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -725,6 +729,20 @@ class Lexicon:
                         found[stem].add(node)
             self._typed[code] = {stem: np.array(sorted(nodes), np.int32) for stem, nodes in found.items()}
         return {stem: self._typed[code][stem] for stem in sorted(said) if stem in self._typed[code]}
+
+    def own_class_stems(self, kinds: Collection[int], code: str) -> Stems:
+        """By which nodes of some kinds are spoken of that all have a class of the data's own."""
+        own = [
+            {name for name in self.schema.codes[kind] if name not in self.world.ontology.classes}
+            for kind in kinds
+        ]
+        verbs = language(code).verbs_of
+        names = (local_words(name) for name in set().union(*own)) if all(own) else ()
+        return frozenset(
+            stem
+            for name in names
+            for stem in (*language(code).stems(name), *verbs(fold(name).rpartition(" ")[2]))
+        )
 
     def class_stems(self, kinds: Iterable[int], code: str) -> Stems:
         """By which nodes of some kinds are spoken of: what happens in an event, what a thing is called."""

@@ -327,6 +327,7 @@ LIKELY: frozenset[Why] = frozenset(
         "several units",
         "which size",
         "including",
+        "a kind or one of it",
     }
 )
 """Doubts that leave a reading more likely right than wrong: over the 333 set questions of fourteen fields, of what says every

@@ -137,7 +137,7 @@ class Ties:
         typed = {"": self.world.nodes_of(sum(roles, ()))} if any(roles) else named_so
         if typed:
             key = ("typed", code, near.key, far.key, frozenset(typed), roles)
-            in_role = self._kept(key, lambda: self._typed(walks, near, far, typed))
+            in_role = self._kept(key, lambda: self._typed(walks, near, far, typed, code))
             if any(roles) and in_role:
                 starts, ends = (self._called(some, code) for some in roles)
                 in_role = [replace(one, starts=starts, ends=ends) for one in in_role]
@@ -157,14 +157,17 @@ class Ties:
         return one.only.to.iris if one.only is not None and in_role else ()
 
     def _typed(
-        self, walks: list[Tie], near: Meaning, far: Meaning, typed: Mapping[str, Ints]
+        self, walks: list[Tie], near: Meaning, far: Meaning, typed: Mapping[str, Ints], code: str
     ) -> Iterator[Tie]:
         """Walks that words say by the type of an event that they lead through, or by a role in it: "*conducted* at", where
         every performance has a conductor; at most ``MOST_TYPED``, the cheapest first."""
         made = 0
         for walk in walks:
             for at, kinds in enumerate(walk.through):
+                called = self.lexicon.own_class_stems(kinds, code)
                 for stem, types in typed.items():
+                    if stem in called:
+                        continue  # "wounded" of all that are wounds, not of "gunshot wounds" alone
                     fitting = types[[not kinds.isdisjoint(self.lexicon.typing(int(one))) for one in types]]
                     before = tuple(step for leg in walk.legs[: at + 1] for step in leg)
                     after = tuple(step for leg in walk.legs[at + 1 :] for step in leg)
@@ -476,7 +479,10 @@ class Ties:
         """The walks of one or two steps from near to events of a type, or to participations in a role, that a stem names."""
         for walk in self._short_walks(near) if typed else ():
             kinds = self.schema.kinds(walk.ends)
+            called = self.lexicon.own_class_stems(kinds, code)
             for stem, types in typed.items():
+                if stem in called:
+                    continue
                 fitting = types[[not kinds.isdisjoint(self.lexicon.typing(int(one))) for one in types]]
                 if len(fitting):
                     tie = self._walk(walk.steps, walk, 0.5, code)
