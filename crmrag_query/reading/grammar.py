@@ -591,9 +591,7 @@ class Grammar:
             and (form.what or not nouns)
             and (anything or not (form.asks and any(one.sort == "name" for one in spoken)))
         ):
-            happened = self.ties.lexicon.typed(self.said, self.own.code) if often else {}
-            for stem, types in happened.items():  # "how often was it *repaired*"
-                target = Target(types=tuple(map(self.graph.iri, types.tolist())))
+            for stem, target in self._happening() if often else ():  # "how often was it *repaired*"
                 meaning = Meaning(entities_of(self.world, target), target, category=EVENT)
                 covered = frozenset(at for at in self.open if self.stems[at] == stem)
                 if (self.world.adjacency.categories[meaning.nodes] & EVENT).any():
@@ -601,6 +599,15 @@ class Grammar:
                     yield replace(begun, covered=covered), list(spoken)
             for meaning, score in self._whatever:
                 yield start(meaning, None, score), list(spoken)
+
+    def _happening(self) -> Iterator[tuple[str, Target]]:
+        """The events of which a word says what happened, by their type, or, where none is called so, by their class."""
+        lexicon, code = self.ties.lexicon, self.own.code
+        typed = lexicon.typed(self.said, code)
+        for stem, types in typed.items():
+            yield stem, Target(types=tuple(map(self.graph.iri, types.tolist())))
+        for stem, classes in lexicon.happening(self.said - typed.keys(), code).items():
+            yield stem, Target(classes=classes)
 
     @cached_property
     def _whatever(self) -> list[tuple[Meaning, float]]:
@@ -1077,7 +1084,8 @@ class Grammar:
         """The best ways from one node to another. Most readings, those of other cuts among them, ask for the same again."""
         place = state.places[parent]
         before = place is not None and place.sort == "noun" and item.last == place.first
-        leads = frozenset[str]() if before else self._lead(item)
+        # "break them down *by* maker" says not who did anything
+        leads = frozenset[str]() if before or self._split_by(item) is not None else self._lead(item)
         dangling = frozenset[str]() if before or leads else self._dangling(item)
         stands = (before, leads, dangling, not before and self._modifies_next(item))
         heard = (self.open, self.head_words, self.said, self.form.asks, self.form.who)
@@ -1781,12 +1789,23 @@ class Grammar:
         every = (tie.relation and tie.share >= NEARLY_ALL and not state.nodes[0].named) or done
         if every and not ops.keys() & NEGATIONS and not node:
             return node, Related(way=tie.way), says, 0.3 * len(says), False
+        if tie.relation in CREATION and not node and not negated and self._has_subject(says):
+            return node, Related(way=tie.way), says, 0.3 * len(says), False
         # "Never restored": neither by anybody nor on any date; but what was made was made by somebody that is not known.
         if negated and tie.relation and not tie.inverse and tie.relation not in CREATION:
             alike = (one for _, at, one, same in found if (at, same) == (node, says) and not one.inverse)
             ids = dict.fromkeys(one.relation for one in (tie, *alike) if one.relation)
             tie = replace(tie, way=Way(relations=tuple(ids)))
         return node, Related(way=tie.way, negated=negated), says, gain, True
+
+    def _has_subject(self, says: Collection[int]) -> bool:
+        """Whether somebody is named between an auxiliary and a verb, who does what it says: "how many *did each newspaper
+        print*"."""
+        does = [at for at, word in enumerate(self.words) if word in self.own.roles["verbs.do"]]
+        before = [at for at in does if at < min(says)]
+        return bool(before) and any(
+            one.sort in SPOKEN and before[-1] < one.first and one.last <= min(says) for one in self.items
+        )
 
     def _most_often(
         self, state: State, bare: Related, says: Collection[int], ops: Mapping[str, Item]
@@ -2185,12 +2204,12 @@ class Grammar:
                 yield Related(way=one.tie.way, negated=one.negated)
             else:
                 to = self._anchor(state, one.child, one.tie)
-                related = Related(way=one.tie.way, to=to, negated=one.negated)
-                concepts = Related(way=one.tie.way, to=Anchor(iris=to.types))
                 if self._is_topic_too(one.tie, to.types, state.nodes[node]):
-                    either = (related.model_copy(update={"negated": False}), concepts)
-                    related = Either(of=either, negated=one.negated)
-                yield related
+                    ends = (to, Anchor(iris=to.types))
+                    either = tuple(Related(way=one.tie.way, to=end) for end in ends)
+                    yield Either(of=either, negated=one.negated)
+                else:
+                    yield Related(way=one.tie.way, to=to, negated=one.negated)
 
     def _is_topic_too(self, tie: Tie, types: tuple[str, ...], near: Meaning) -> bool:
         """Whether some of the near speak of a kind, and not of one of the kind: "interviews *about blacksmiths*"."""

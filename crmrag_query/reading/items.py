@@ -1117,7 +1117,7 @@ UNHEARD = 2.0
 def _list_width(found: Sequence[Item], at: int, words: Sequence[str], own: Language) -> int:
     """How many items from ``at`` are two of one sort with "and", "or" or a comma between them; 0 for none."""
     first = found[at]
-    if first.sort not in ("name", "noun") or _is_both(found, at):
+    if first.sort not in ("name", "noun") or _is_both(found, at, words, own):
         return 0
     after = found[at + 1]
     if after.roles & JOINS and at + 2 < len(found):
@@ -1136,10 +1136,12 @@ def _list_width(found: Sequence[Item], at: int, words: Sequence[str], own: Langu
     return width if same else 0
 
 
-def _is_both(found: Sequence[Item], at: int) -> bool:
-    """Whether "both" stands right before an item: what is joined must hold of each, and is not any of two."""
+def _is_both(found: Sequence[Item], at: int, words: Sequence[str], own: Language) -> bool:
+    """Whether "both" stands before an item: what is joined must hold of each, and is not any of two."""
     before = found[at - 1] if at else None
-    return before is not None and "operators.both" in before.roles and before.last == found[at].first
+    if before is None or "operators.both" not in before.roles:
+        return False
+    return own.stop.issuperset(words[before.last : found[at].first])
 
 
 def either(a: Item, b: Item, graph: Graph) -> Item | None:

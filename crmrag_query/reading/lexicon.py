@@ -587,6 +587,17 @@ class Lexicon:
             found |= kindred.says | (kindred.starts if kin.inverse else kindred.ends)
         return found
 
+    def far_stems(self, step: str, code: str) -> Stems:
+        """The nouns in the name of a property of the data's own for what it leads to: what stands behind a small word,
+        "lot in *auction*", or all, "*decoration* conferred"; none where it ends in one, "worn by"."""
+        number = self.world.property_numbers.get(step)
+        if number is None or step in self.world.ontology.properties:
+            return frozenset()
+        own = language(code)
+        words = tokenize(fold(self.world.graph.property_label(number, False, code) or local_words(step)))
+        small = [at for at, word in enumerate(words) if word in own.stop]
+        return own.all_stems(words[small[-1] + 1 if small else 0 :])
+
     def kin(self, step: str) -> Kin | None:
         """The relation that a property of the data's own is called like in any language, between things of its categories:
         "executed by", from a thing to a person, is asked for by all words for who created it. None for none, or several."""
@@ -730,36 +741,38 @@ class Lexicon:
             self._typed[code] = {stem: np.array(sorted(nodes), np.int32) for stem, nodes in found.items()}
         return {stem: self._typed[code][stem] for stem in sorted(said) if stem in self._typed[code]}
 
+    def happening(self, said: Stems, code: str) -> dict[str, tuple[str, ...]]:
+        """By each of the stems that says what happens in them, the classes of events, by code or IRI: "performed"."""
+        event = int(Category.Event)
+        kinds = [kind for kind in range(len(self.schema.codes)) if self.schema.category[kind] == event]
+        found = defaultdict[str, set[str]](set)
+        for name in {name for kind in kinds for name in self.schema.codes[kind]}:
+            for stem in said & self._stems_of_class(name, code):
+                found[stem].add(name)
+        return {stem: tuple(sorted(names)) for stem, names in sorted(found.items())}
+
     def own_class_stems(self, kinds: Collection[int], code: str) -> Stems:
         """By which nodes of some kinds are spoken of that all have a class of the data's own."""
-        own = [
-            {name for name in self.schema.codes[kind] if name not in self.world.ontology.classes}
-            for kind in kinds
-        ]
-        verbs = language(code).verbs_of
-        names = (local_words(name) for name in set().union(*own)) if all(own) else ()
-        return frozenset(
-            stem
-            for name in names
-            for stem in (*language(code).stems(name), *verbs(fold(name).rpartition(" ")[2]))
-        )
+        known = self.world.ontology.classes
+        own = [{name for name in self.schema.codes[kind] if name not in known} for kind in kinds]
+        names = frozenset[str]().union(*own) if all(own) else ()
+        return frozenset().union(*(self._stems_of_class(name, code) for name in names))
 
     def class_stems(self, kinds: Iterable[int], code: str) -> Stems:
         """By which nodes of some kinds are spoken of: what happens in an event, what a thing is called."""
-        words, own, found = vocabulary(code).classes, language(code), set[str]()
-        for kind in kinds:
-            for name in self.schema.codes[kind]:
-                if name in words:
-                    found |= words[name]
-                elif name not in self.world.ontology.classes:
-                    called = local_words(name)
-                    found |= own.verbs_of(fold(called).rpartition(" ")[2])  # "treated" of a treatment
-                    found.update(own.stems(called), translated([called], code))
-                else:
-                    labels = self.world.ontology.classes[name].labels
-                    said = own.stems(labels.get(code, ""))
-                    found.update(said or translated([labels.get("en", "")], code))
-        return frozenset(found)
+        names = (name for kind in kinds for name in self.schema.codes[kind])
+        return frozenset().union(*(self._stems_of_class(name, code) for name in names))
+
+    def _stems_of_class(self, name: str, code: str) -> Stems:
+        words, own = vocabulary(code).classes, language(code)
+        if name in words:
+            return words[name]
+        if name not in self.world.ontology.classes:
+            called = local_words(name)
+            verbs = own.verbs_of(fold(called).rpartition(" ")[2])  # "treated" of a treatment
+            return frozenset((*verbs, *own.stems(called), *translated([called], code)))
+        labels = self.world.ontology.classes[name].labels
+        return frozenset(own.stems(labels.get(code, ""))) or translated([labels.get("en", "")], code)
 
 
 SAMPLED, MOSTLY = (
@@ -904,7 +917,12 @@ class KindWords:
             (one for key in keys for one in self._phrases.get(key, ())), key=lambda one: one[1].cost
         )
         fitting = (kind for words, kind in known if all(map(self.own.is_form_of, said, words)))
-        return list({(one.target, one.only): one for one in fitting}.values())
+        found = list({(one.target, one.only): one for one in fitting}.values())
+        if any(not one.generic and one.cost < VAGUE for one in found):  # singers are not all persons
+            found = [
+                replace(one, cost=2 * VAGUE) if one.generic and one.cost == VAGUE else one for one in found
+            ]
+        return found
 
     def alike(self, text: str) -> frozenset[str]:
         """The words of all languages for the general noun that a text is, folded: "grave" and "tomb" for "Grab"."""

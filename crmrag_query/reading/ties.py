@@ -420,7 +420,13 @@ class Ties:
             share=min(share, 1.0), roundabout=roundabout, legs=(*legs[:-1], whole[sum(map(len, legs[:-1])) :]),
             through=walk.through if walk.steps == steps else tuple(reversed(walk.through)),
         )  # fmt: skip
-        return tie if kin is None or len(steps) > 1 else self._like(tie, kin, code)
+        if len(steps) > 1:
+            return tie
+        return (
+            replace(tie, ends=self.lexicon.far_stems(steps[0], code))
+            if kin is None
+            else self._like(tie, kin, code)
+        )
 
     def _ends(self, kin: Kin) -> tuple[str, str]:
         return ends_of(self.world.relations[kin.relation], self.world, kin.inverse)
