@@ -805,6 +805,16 @@ class Turn:
         return any(own & set(some) and set(some) - own for some in _named_in(self.exact.plan))
 
     @property
+    def _agrees(self) -> bool:
+        """Whether the best reading gives just what the facts tell."""
+        if self.facts is None or not isinstance(self.exact, Exact) or self.exact.set.kind != "list":
+            return False
+        facts = Facts(self.release, "")
+        known = (one.of(facts, node) for node in self.facts.nodes for one in self.facts.asked)
+        told = {node for fact in known if fact is not None for node in fact.nodes}
+        return bool(told) and told == set(self.exact.outcome.members.tolist())
+
+    @property
     def _is_list(self) -> bool:
         """Whether the set is told as a whole rather than as facts: one of a kind that the question names, "which *artists*
         were born in New York", or of many; but no measures, of which a set names but the nodes."""
@@ -1114,7 +1124,8 @@ class Turn:
         most = places_of(self.prepared.analysis.form, self.release.method.retrieval, self.mode)
         exact = self.exact if isinstance(self.exact, Exact) else None
         tells_facts = written_by == EXTRACTIVE and self._tells_facts
-        if exact is not None and (not exact.certain or self._blurs) and tells_facts:
+        unlike = exact is not None and not self._agrees and (not exact.certain or self._blurs)
+        if unlike and tells_facts:
             exact = None  # what one thing is asked for is told; a set that may be meant otherwise is no part of it
         if exact is not None and exact.certain:
             add_members(self.release, exact, cited, most)

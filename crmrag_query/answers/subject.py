@@ -471,7 +471,11 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     if any(one.expects for one, *_ in found):  # "who painted it, and in which *city*?"
         unknown = tuple(word for word in unknown if not _category(own, language, word))
     asked = tuple(dict.fromkeys(one for one, *_ in found))
-    if asked and understood.own.period is not None:  # "the canvas from the 1840s: who painted it?"
+    asker, after = asking.asker(0)
+    before = set(reading.words[:asker]) if after > asker else set[str]()
+    if asked and not before.isdisjoint(
+        understood.own.period_words
+    ):  # "the canvas from the 1840s: who painted it?"
         unknown = tuple(word for word in unknown if word not in understood.own.period_words)
         dates = dict.fromkeys(
             id
@@ -737,7 +741,7 @@ class _Asking:
             carried = bool(wanted) and not any((one.first, one.last) not in self.nouns for one in own)
             if carried and (verbs or before):  # "and in what *year*" asks of the verb before
                 own = [one for one in own if not self._is_kind(one)]
-            what = self._asker(first, frozenset({"questions.what"}))[1]
+            what = self.asker(first, frozenset({"questions.what"}))[1]
             of_what = first < what <= last
             asking = self._relations([*verbs[-1:], *own] if carried else own, wanted, of_what)
             if sums := self._sums(first, last, own):  # "how much did X *pay* for it"
@@ -800,7 +804,7 @@ class _Asking:
 
     def _sums(self, first: int, last: int, own: Sequence[PhraseSpan]) -> tuple[str, ...]:
         """The relations to numbers among those that phrases may say, where a clause asks how much."""
-        asks, after = self._asker(first, frozenset({"questions.how_much"}))
+        asks, after = self.asker(first, frozenset({"questions.how_much"}))
         if asks >= min(after, last):
             return ()
         said = (
@@ -811,7 +815,7 @@ class _Asking:
 
     def _asks_for_noun(self, first: int, last: int, wanted: int) -> bool:
         """Whether a noun that is no time stands right behind "which": "which *town*"."""
-        at = self._asker(first, frozenset({"questions.what", "questions.kind"}))[1]
+        at = self.asker(first, frozenset({"questions.what", "questions.kind"}))[1]
         return first < at < last and self._says(at) and not wanted & int(Category.Time)
 
     def _is_undated(self, relation: str) -> bool:
@@ -821,11 +825,11 @@ class _Asking:
         """Whether an adjective stands in what is said of the thing before anything is asked: "The *big* gong: who …"."""
         return (
             (span.first, span.last) not in self.nouns
-            and span.last <= self._asker(first)[0]
+            and span.last <= self.asker(first)[0]
             and "" in self.words[: span.last + 1]
         )
 
-    def _asker(self, first: int, asking: frozenset[str] = ASKERS) -> tuple[int, int]:
+    def asker(self, first: int, asking: frozenset[str] = ASKERS) -> tuple[int, int]:
         """Where the first words that ask stand from a position on; twice the position where none does."""
         for at in range(first, len(self.words)):
             if length := self._length(at, asking):
@@ -836,10 +840,10 @@ class _Asking:
         self, first: int, last: int, own: Sequence[PhraseSpan], said: Collection[int], small: Collection[str]
     ) -> bool:
         """Whether a clause asks for something of which nothing is known: "how big a *reward*", "who was the *thief* that"."""
-        at = after = self._asker(first, KINDS_ASKED)[1]
+        at = after = self.asker(first, KINDS_ASKED)[1]
         whose = after == first  # "who" asks for the noun behind its verb alone
         if whose:
-            at = after = self._asker(first, frozenset({"questions.who"}))[1]
+            at = after = self.asker(first, frozenset({"questions.who"}))[1]
         while at < last and self.words[at] in self.own.stop:
             at += 1
         if after in (first, last) or at >= last or self.words[at] in ("", BESIDE) or self.words[at] in small:
@@ -851,7 +855,7 @@ class _Asking:
 
     def _kind_asked(self, first: int, last: int) -> int:
         """Actors or places, where the noun behind "which" means nothing else: "which *painter*"."""
-        at = self._asker(first, KINDS_ASKED)[1]
+        at = self.asker(first, KINDS_ASKED)[1]
         if not self.of_one or at == first or at >= last or not self._says(at):
             return 0
         kinds = [one for _, some in self._kinds_at(at)[:1] for one in some]
@@ -866,7 +870,7 @@ class _Asking:
     def _by_preposition(self, first: int, last: int, wanted: int) -> Asked | None:
         """What only a preposition says: "and *on* what?" of a material, "who is *in* it?" of what a thing shows."""
         words = set(self.words[first:last])
-        asks = self._asker(first, frozenset({"questions.what"}))[1] > first
+        asks = self.asker(first, frozenset({"questions.what"}))[1] > first
         of_what = not self.own.roles["prepositions.material"].isdisjoint(self.words[first + 1 : first + 2])
         if not wanted and asks and first and of_what:
             return Asked(("made_of", "medium_note"))
@@ -970,7 +974,7 @@ class _Asking:
             if (wanted and _category(self.own, self.language, self.words[at])) or self.words[at] in self.kinds
         }
         if wanted & int(Category.Time):  # "*until* when"
-            silent.update(range(*self._asker(first)))
+            silent.update(range(*self.asker(first)))
         if wanted & int(Category.Place):  # "where is it *found*", but "who *found* it"
             silent.update(
                 at for begin, end in self.language.forms.placed.spans(self.words) for at in range(begin, end)

@@ -355,10 +355,22 @@ class Grammar:
         found: list[Item] = []
         for item in rest:
             at = len(found)
+            if at and self._is_given(found[-1], item):
+                at -= 1  # "who sent *Falkenrath* the most letters"
             while item.sort == "noun" and at and self._modifies(found[at - 1], item, found[at:]):
                 at -= 1
             found.insert(at, item)
         return found
+
+    def _is_given(self, name: Item, noun: Item) -> bool:
+        """Whether a name stands between a verb and the noun for what somebody is given, or sent."""
+        if name.sort != "name" or noun.sort != "noun" or not self.own.head_last or not name.first:
+            return False
+        small = {at for one in self.items if one.roles & RANKING for at in range(one.first, one.last)}
+        articles = self.own.raw.get("asking", {}).get("articles", ())
+        between = range(name.last, noun.first)
+        small_only = all(at in small or self.words[at] in articles for at in between)
+        return bool(between) and small_only and name.first - 1 in self.free
 
     def _modifies(self, before: Item, noun: Item, between: Sequence[Item]) -> bool:
         if not self.own.head_last or before.sort not in ("noun", "name"):
@@ -1269,8 +1281,11 @@ class Grammar:
             for at in range(one.first, one.last)
         }
         small = {at for one in self.items if one.sort == "op" for at in range(one.first, one.last)}
+        per = {at for one in self.items if one.roles & PER for at in range(one.first, one.last)}
         at = item.first - 1
         while at >= 0 and item.first - at <= 5 and at not in taken:
+            if at in per:
+                return frozenset()  # "*for each* emperor" is not for them
             if roles := self.own.preposition_roles(self.words[at]):
                 return roles
             number = any(one.sort == "number" and one.first == at for one in self.items)
@@ -1506,8 +1521,10 @@ class Grammar:
         says = self.ties.lexicon.step_stems(way.paths[0][0], self.own.code) if way.paths else frozenset()
         if stem in says:  # "weight in kg"
             return bounds, frozenset()
-        if units or known is None:
+        if units:
             return None
+        if known is None:  # "more than 1,000 *copies*" of what is a print run
+            return bounds, frozenset({Doubt("which unit", amount.unit)})
         has = next((one for word in says if len(word) > 1 and (one := known_unit(word)) is not None), None)
         if has is not None and has[0] == known[0]:
             return _scaled(bounds, known[1] / has[1]), frozenset()
@@ -1606,7 +1623,7 @@ class Grammar:
                 state, compute, says, gain = self._of_another(state, found, compute)
                 used |= self._per_words() if compute is not None and compute.kind == "group" else frozenset()
                 negated = found[1].negated
-                used |= {ops[role].first for role in NEGATIONS & ops.keys()} if negated else set()
+                used |= {ops[role].first for role in DENYING & ops.keys()} if negated else set()
                 left = [at for at in left if at not in says]
                 score += gain
             elif found is not None:
@@ -1638,7 +1655,7 @@ class Grammar:
                     if restricts:
                         extra.append(bare)
                 if bare.negated:
-                    used |= {ops[role].first for role in NEGATIONS & ops.keys()}
+                    used |= {ops[role].first for role in DENYING & ops.keys()}
                 left = [at for at in left if at not in says]
                 score += gain
         timed = bool(unit) and self._asks_for(unit)
@@ -1764,7 +1781,7 @@ class Grammar:
     ) -> tuple[int, Related, frozenset[int], float, bool] | None:
         """A way to anything at all that words without an object say, "inscriptions that were *transcribed*"; the node that
         they speak of, these words, what they gain, and whether it restricts anything: nothing that nearly all have does."""
-        empty = frozenset() if ops.keys() & NEGATIONS else self.own.roles["verbs.empty"]  # "never *found*"
+        empty = frozenset() if ops.keys() & DENYING else self.own.roles["verbs.empty"]  # "never *found*"
         empty |= self.own.roles["verbs.asides"]
         said = frozenset(self.stems[at] for at in left if self.words[at] not in empty)
         if not said:
@@ -1784,10 +1801,10 @@ class Grammar:
         if best is None or best[0] <= -self.weights.uncovered / 2:
             return None
         gain, node, tie, says = best
-        negated = any(role in NEGATIONS and item.first not in state.used for role, item in ops.items())
+        negated = any(role in DENYING and item.first not in state.used for role, item in ops.items())
         done = tie.relation == CARRIED_OUT and not tie.inverse  # by somebody, known or not
         every = (tie.relation and tie.share >= NEARLY_ALL and not state.nodes[0].named) or done
-        if every and not ops.keys() & NEGATIONS and not node:
+        if every and not ops.keys() & DENYING and not node:
             return node, Related(way=tie.way), says, 0.3 * len(says), False
         if tie.relation in CREATION and not node and not negated and self._has_subject(says):
             return node, Related(way=tie.way), says, 0.3 * len(says), False
@@ -2279,6 +2296,8 @@ PARTING = ("agent", "with", "about", "to", "from")
 """Prepositions behind which no noun is what a question asks for: "what do you have *by* artists"."""
 AROUND = 6  # words from a title's text within which others only say that it is one
 UNKNOWN_ROLE = "operators.unknown"
+DENYING = NEGATIONS | {UNKNOWN_ROLE}
+"""Roles of words by which something is not so, or not known to be."""
 UNKNOWN = -0.4
 """The score of a run of capitalised words that names nothing of the data."""
 DETERMINING = frozenset(

@@ -18,7 +18,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import united
 from crmrag_query.graph.graph import Graph
-from crmrag_query.language import Language, language
+from crmrag_query.language import PREPOSITION_ROLES, Language, language
 from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import Outcome, results
 from crmrag_query.plans.records import (
@@ -513,7 +513,7 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     found: dict[str, Reading] = {}
     cuts = cut(heard.words, items, own, CUTS)
     # What opens a question is never passed over: "in how many …".
-    leads = own.roles["prepositions.place"] | own.roles["prepositions.from"] | own.roles["prepositions.with"]
+    leads = frozenset().union(*(own.roles[f"prepositions.{role}"] for role in PREPOSITION_ROLES))
     first = int(len(heard.words) > 1 and heard.words[0] in leads)
     if any(one.first <= first and one.sort == "op" for one in items):
         cuts = [
