@@ -1072,10 +1072,11 @@ class Grammar:
         return any(one.sort in SPOKEN or "questions.there" in one.roles for one in behind)
 
     def _counts_each(self, item: Item, meaning: Meaning) -> bool:
-        """Whether things are counted for each of a kind: each church, "by genre"; but by women is not for each of them."""
+        """Whether things are counted for each of a kind: each church, "by genre", "by firm"; but by women is not for each of
+        them."""
         word, roles = self.words[item.first - 1], self.own.roles
         return word in roles["operators.each"] or (
-            word in roles["operators.per"] and meaning.category != ACTOR
+            word in roles["operators.per"] and (meaning.category != ACTOR or not self._is_plural(item))
         )
 
     def _first(self, state: State, op: Item) -> int:
@@ -2142,6 +2143,8 @@ class Grammar:
         def best() -> Way | None:
             own = [Way(paths=((iri,),)) for iri, like in self.ties.lexicon.numbers.items() if like == id]
             relation = [self._valued(Way(relations=(id,)))] if self.ties.reach(id)[0] else []
+            measures = self.ties.lexicon.measures.items()
+            relation += [self._valued(Way(paths=((iri,),))) for iri, like in measures if like == id]
             called = self._quantities[id].ends if id in self._quantities else ()
             ways = [*relation, *own, *self._dimensions_called(called)]
             has = {way: int(leading_to(self.world, way, None)[near.nodes].sum()) for way in ways}

@@ -675,6 +675,23 @@ class Lexicon:
         return found
 
     @cached_property
+    def measures(self) -> dict[str, str]:
+        """The properties of the data's own that lead to measures or sums of money, by IRI: the relation to a number that each
+        is called like ("cost"), "" for none."""
+        found, ontology = dict[str, str](), self.world.ontology
+        known = {id for id, one in self.world.relations.items() if one.value == "number"}
+        for iri in self.world.property_numbers:
+            ends = frozenset().union(*(steps[iri] for steps in self.schema.steps if iri in steps))
+            codes = {code for kind in ends for code in self.schema.codes[kind]} & ontology.classes.keys()
+            if iri in ontology.properties or not any(ontology.is_a(code, "E54") for code in codes):
+                continue
+            stems = language("en").all_stems([local_words(iri)])
+            said = vocabulary("en").relations
+            called = [id for id in known if id in said and stems & (said[id].ends | said[id].says)]
+            found[iri] = min(called, default="")
+        return found
+
+    @cached_property
     def years(self) -> dict[str, str]:
         """The properties of the data's own that state years, by IRI: their datatype, or "" for numbers that are called years
         in any language."""
@@ -825,6 +842,10 @@ class Labels:
         }
 
 
+NUMERAL = re.compile(r"\d+|[ivx]+|\w")
+"""What tells things of one kind apart: a number, or a letter."""
+
+
 def head_of(text: str, code: str, reader: Language) -> str:
     """The noun of a phrase in a language: its last word, or its first where adjectives follow it; without the small words of
     who reads it."""
@@ -834,6 +855,7 @@ def head_of(text: str, code: str, reader: Language) -> str:
     )
     words = [word for word in tokens[:of] if word not in reader.stop] or [""]
     words = [word for word in words if word not in reader.roles["verbs.empty"]] or words  # "breaking up"
+    words = [word for word in words if not NUMERAL.fullmatch(word)] or words  # "Grade II"
     return words[-1] if own.head_last else words[0]
 
 
