@@ -603,23 +603,29 @@ class Grammar:
             and (form.what or not nouns)
             and (anything or not (form.asks and any(one.sort == "name" for one in spoken)))
         ):
-            for stem, target in self._happening() if often else ():  # "how often was it *repaired*"
-                meaning = Meaning(entities_of(self.world, target), target, category=EVENT)
+            for stem, meaning in self._happening() if often else ():  # "how often was it *repaired*"
                 covered = frozenset(at for at in self.open if self.stems[at] == stem)
-                if (self.world.adjacency.categories[meaning.nodes] & EVENT).any():
-                    begun = start(meaning, None, self.weights.said)
-                    yield replace(begun, covered=covered), list(spoken)
+                begun = start(meaning, None, self.weights.said)
+                yield replace(begun, covered=covered), list(spoken)
             for meaning, score in self._whatever:
                 yield start(meaning, None, score), list(spoken)
 
-    def _happening(self) -> Iterator[tuple[str, Target]]:
+    def _happening(self) -> Iterator[tuple[str, Meaning]]:
         """The events of which a word says what happened, by their type, or, where none is called so, by their class."""
         lexicon, code = self.ties.lexicon, self.own.code
-        typed = lexicon.typed(self.said, code)
-        for stem, types in typed.items():
-            yield stem, Target(types=tuple(map(self.graph.iri, types.tolist())))
-        for stem, classes in lexicon.happening(self.said - typed.keys(), code).items():
-            yield stem, Target(classes=classes)
+        typed = {
+            stem: Target(types=tuple(map(self.graph.iri, types.tolist())))
+            for stem, types in lexicon.typed(self.said, code).items()
+        }
+        classes = lexicon.happening(self.said, code)
+        for stem in sorted(self.said):
+            for target in (typed.get(stem), Target(classes=classes.get(stem, ()))):
+                if target is None or target == Target():
+                    continue
+                nodes = entities_of(self.world, target)
+                if (self.world.adjacency.categories[nodes] & EVENT).any():
+                    yield stem, Meaning(nodes, target, category=EVENT)
+                    break
 
     @cached_property
     def _whatever(self) -> list[tuple[Meaning, float]]:

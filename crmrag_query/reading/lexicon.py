@@ -582,6 +582,9 @@ class Lexicon:
             return frozenset()
         texts = [graph.property_label(number, not ahead, code), local_words(name)]
         found = own.all_stems(texts) | translated(texts, code)
+        found = found.union(
+            *(own.verbs_of(fold(text).rpartition(" ")[2]) for text in texts)
+        )  # "sent", "sender"
         if (kin := self.kin(step)) is not None:
             kindred = words.relations[kin.relation]
             found |= kindred.says | (kindred.starts if kin.inverse else kindred.ends)
@@ -750,13 +753,28 @@ class Lexicon:
         as their head: "conductor", "buried" for a burial."""
         if code not in self._typed:
             own, found = language(code), defaultdict[str, set[int]](set)
+            roles = frozenset(self.world.kept(every_role))
             for node in self._typing[0].tolist():
                 for label in self.world.graph.labels(node):
                     head = head_of(fold(label.text), label.lang[:2] or code, own)
-                    for stem in {own.stem(head), *own.verbs_of(head)}:
+                    done = self._done_by(head, code) if node in roles else ()
+                    for stem in {own.stem(head), *own.verbs_of(head), *done}:
                         found[stem].add(node)
             self._typed[code] = {stem: np.array(sorted(nodes), np.int32) for stem, nodes in found.items()}
         return {stem: self._typed[code][stem] for stem in sorted(said) if stem in self._typed[code]}
+
+    def _done_by(self, noun: str, code: str) -> Stems:
+        """The verbs of what those do who have a role, by the relation to them that names it: "*paid* for by" of patrons."""
+        known = self.world.relations
+        named = (
+            words
+            for id, words in vocabulary(code).relations.items()
+            if id in known and tuple(known[id].range) == ("Actor",) and id not in MAKING
+            if language(code).stem(noun) in words.ends
+        )
+        return frozenset(
+            stem for one in named for stem in (*one.says, *(phrase[0] for phrase in one.phrases))
+        )
 
     def happening(self, said: Stems, code: str) -> dict[str, tuple[str, ...]]:
         """By each of the stems that says what happens in them, the classes of events, by code or IRI: "performed"."""
