@@ -54,6 +54,7 @@ from crmrag_query.answers.facts import (
     recorded,
     told_facts,
 )
+from crmrag_query.answers.facts import Asked as AskedFact
 from crmrag_query.answers.generated import fitted, messages_for, most_documents, stream_answer
 from crmrag_query.answers.records import (
     Answer,
@@ -105,6 +106,7 @@ from crmrag_query.entities.details import category_name, type_nodes
 from crmrag_query.errors import MissingExtraError, ModelError, QuestionError
 from crmrag_query.graph.arrays import FLAG_LABELLED
 from crmrag_query.graph.graph import Graph
+from crmrag_query.language import LANGUAGES
 from crmrag_query.language import language as spoken_language
 from crmrag_query.linking import NameIndex, meant
 from crmrag_query.llm.model import CannedModel, Metered, Model
@@ -119,7 +121,7 @@ from crmrag_query.questions.form import WITH_TIME, Analysis, Form
 from crmrag_query.questions.lexicon import compiled
 from crmrag_query.reading.catalogue import earlier_of
 from crmrag_query.reading.items import WHOLE, analysed
-from crmrag_query.reading.lexicon import Lexicon
+from crmrag_query.reading.lexicon import Lexicon, vocabulary
 from crmrag_query.reading.read import Parsed
 from crmrag_query.retrieval.channels import default_mode
 from crmrag_query.retrieval.channels.communities import things
@@ -755,6 +757,8 @@ class Turn:
             return told
         parsed = exact.parsed if isinstance(exact, Exact) else exact
         says_no = is_denied(parsed, prepared.analysis)
+        if (unmeasured := self._unmeasured(parsed, cited)) is not None:
+            return unmeasured
         if refused := refusal(release, parsed, prepared.analysis, prepared.ranked):
             text = refused if says_no else f"{refused}\n{self._recorded_of_named(cited)}".rstrip()
             return self._checked(text, cited, refused=not says_no)
@@ -960,8 +964,30 @@ class Turn:
         text = self._recorded_of_named(cited)
         if not text:
             return None
+        none = self.release.method.questions.languages[language].none
         unknown = self.release.method.sets.words(language).unknown.replace("{first}", quoted(lost, language))
-        return self._checked(f"{unknown}\n{text}" if lost else text, cited, refused=False)
+        if lost or self._finds:
+            return self._checked(f"{unknown}\n{text}" if lost else text, cited, refused=False)
+        return self._checked(f"{none}\n{text}", cited, refused=True)
+
+    def _unmeasured(self, parsed: Parsed, cited: SourceList) -> Written | None:
+        """That a number which a verb asks for is not recorded of the one thing that is named: "what did they *pay* for X"."""
+        language, own = self.prepared.analysis.reading.language, self.prepared.understood.own
+        whole = [one for one in individuals(self.release, own) if one.entities[0].how in WHOLE]
+        if language not in LANGUAGES or len(whole) != 1 or not parsed.unknown:
+            return None
+        stems, relations = spoken_language(language).all_stems(parsed.unknown), self.release.method.relations
+        ids = [
+            id
+            for id, words in vocabulary(language).relations.items()
+            if stems & words.says and id in relations and relations[id].value == "number"
+        ]
+        nodes = [one.entity for one in whole[0].entities if one.how in WHOLE][:PORTRAITS]
+        if not ids or any_known(self.release, nodes, [AskedFact((id,)) for id in ids]):
+            return None
+        facts = Facts(self.release, language)
+        text = facts.lacking(nodes[0], facts.label(ids[0]))
+        return self._checked(f"{text}\n{recorded(self.release, nodes, language, cited)}", cited, refused=True)
 
     def _reasons(self, cited: SourceList) -> Written:
         """Why something is, where the data tells it; else that it does not, and what it tells."""

@@ -355,7 +355,17 @@ def _without_request(release: Release, analysis: Analysis) -> Analysis | None:
 
 def restricts(plan: Plan) -> bool:
     """Whether a plan keeps to more than things of a kind that something or other is known of."""
-    return any(not isinstance(one, Related) or one.to != Anchor() or one.negated for one in plan.where)
+    kind = plan.target.classes
+
+    def leaves_out(one: Constraint) -> bool:
+        """Whether it only says what the kind is, "building": a class without another."""
+        target = one.plan.target if isinstance(one, Member) else Target()
+        return isinstance(one, Member) and one.negated and bool(kind) and one.plan == Plan(target=target)
+
+    return any(
+        not leaves_out(one) and (not isinstance(one, Related) or one.to != Anchor() or one.negated)
+        for one in plan.where
+    )
 
 
 def _alone(parsed: Parsed, question: str, code: str) -> Parsed:

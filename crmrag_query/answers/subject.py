@@ -738,14 +738,17 @@ class _Asking:
             wanted = _expected(self.own, self.language, own_words) | (expects if len(clauses) == 1 else 0)
             wanted |= self._kind_asked(first, last)
             own = [one for one in chosen if first <= one.first < last and not self._describes(one, first)]
+            # what "the treatment of X *cost*" asks of no treatment
+            sums = [one for one in own if (one.first, one.last) not in self.nouns and self._is_number(one)]
+            own = sums or own
             carried = bool(wanted) and not any((one.first, one.last) not in self.nouns for one in own)
             if carried and (verbs or before):  # "and in what *year*" asks of the verb before
                 own = [one for one in own if not self._is_kind(one)]
             what = self.asker(first, frozenset({"questions.what"}))[1]
             of_what = first < what <= last
             asking = self._relations([*verbs[-1:], *own] if carried else own, wanted, of_what)
-            if sums := self._sums(first, last, own):  # "how much did X *pay* for it"
-                asking = iter([sums])
+            if paid := self._sums(first, last, own):  # "how much did X *pay* for it"
+                asking = iter([paid])
             if self._asks_for_noun(first, last, wanted):  # "in which *town* was he born" asks for no date
                 asking = (tuple(filter(self._is_undated, ids)) for ids in asking)
             relations = [Asked(ids, expects=wanted) for ids in asking if ids]
@@ -812,6 +815,11 @@ class _Asking:
         )
         known = self.release.method.relations
         return tuple(id for span in said for id in span.relations if known[id].value == "number")
+
+    def _is_number(self, span: PhraseSpan) -> bool:
+        """Whether words ask for nothing but a number."""
+        known = self.release.method.relations
+        return all(known[id].value == "number" for id in _said_by(self.spans, span) if id in known)
 
     def _asks_for_noun(self, first: int, last: int, wanted: int) -> bool:
         """Whether a noun that is no time stands right behind "which": "which *town*"."""
