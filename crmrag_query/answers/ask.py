@@ -1185,7 +1185,7 @@ class Turn:
             form=reading.form.value,
             set=exact.set if exact is not None else None,
             asked=self.prepared.understood.follow_up.resolved,
-            choices=choices_of(self.release, exact) if exact is not None else (),
+            choices=choices_of(self.release, exact) if exact is not None and not tells_facts else (),
             query=self.gathered.query,
             remarks=remarks_of(told),
         )

@@ -388,18 +388,19 @@ class Heard:
         if node not in self._words:
             graph, own, lexicon = self.release[Graph], language(self.code), self.release[Lexicon]
             classes = lexicon.class_stems((int(self.release[Schema].kind[node]),), self.code)
-            found = {*classes, *self.typed(node)}
+            named = frozenset[str]()
             if (
                 graph.category(node) not in (int(Category.Actor), int(Category.Concept))
                 and graph.flags[node] & FLAG_LABELLED
             ):
                 thing = own.all_stems(label.text for label in graph.labels(self.node))
-                found |= own.all_stems(label.text for label in graph.labels(node)) - thing
+                named = own.all_stems(label.text for label in graph.labels(node)) - thing
+            found = {*classes, *self.typed(node), *named}
             if graph.category(node) == Category.Event:
                 kinds = (*type_nodes(graph, node), *roles_of(graph, node))
                 labels = (label.text for kind in kinds for label in graph.labels(kind))
                 alone = (stems[0] for text in labels if len(stems := own.stems(text)) == 1)  # no "head shot"
-                acts = classes.union(alone)
+                acts = classes.union(named, alone)
                 for verbs, all_of_them in event_verbs(self.code):  # a "find" is what was discovered, too
                     found |= set() if verbs.isdisjoint(acts) else all_of_them
             self._words[node] = frozenset(found)

@@ -448,6 +448,8 @@ class Grammar:
                 continue
             if word in roles["pronouns.own"] and self.words[at - 1] in roles["prepositions.with"]:
                 yield Doubt("stands for something", word)
+            if word in roles["pronouns.own"] and self._is_in_clause(at):
+                yield Doubt("stands for something", word)  # "the place *where their* maker was born"
             only = any("operators.only" in role for _, role in self.own.phrases.at(self.words, at))
             if only and not any(at < one.first <= at + 2 and one.roles & RANKING for one in self.items):
                 yield Doubt("only", word)  # but not "just the top three"
@@ -473,6 +475,12 @@ class Grammar:
             inside = self.words[item.first : item.last]
             if sum(any(map(str.isdigit, word)) for word in inside) > 1 and not either.isdisjoint(inside):
                 yield Doubt("one date or another")
+
+    def _is_in_clause(self, at: int) -> bool:
+        """Whether a word stands behind a question word that follows on a noun."""
+        asking = frozenset().union(*(self.own.roles[f"questions.{one}"] for one in ("where", "who", "when")))
+        behind = {one.last for one in self.items if one.sort in SPOKEN}
+        return any(self.words[place] in asking and place in behind for place in range(1, at))
 
     def _head_words(self) -> frozenset[int]:
         """Content words right behind what opens the question that are no item: an unknown noun for what is asked for."""
@@ -1103,8 +1111,8 @@ class Grammar:
         """The best ways from one node to another. Most readings, those of other cuts among them, ask for the same again."""
         place = state.places[parent]
         before = place is not None and place.sort == "noun" and item.last == place.first
-        # "break them down *by* maker" says not who did anything
-        leads = frozenset[str]() if before or self._split_by(item) is not None else self._lead(item)
+        leads = frozenset[str]() if before else self._lead(item)
+        leads -= FOR_EACH if self._split_by(item) is not None else frozenset()
         dangling = frozenset[str]() if before or leads else self._dangling(item)
         stands = (before, leads, dangling, not before and self._modifies_next(item))
         heard = (self.open, self.head_words, self.said, self.form.asks, self.form.who)
@@ -1223,6 +1231,8 @@ class Grammar:
                 doubt |= {Doubt("not by type", item.text)}
             if tie.relation == CARRIED_OUT and self._leads(says):
                 doubt |= {Doubt("in which role", item.text)}
+                roles = self.ties.lexicon.typed(frozenset(self.stems[at] for at in says), self.own.code)
+                gain -= w.dropped * bool(roles)  # those who directed did it as directors
             ends = RECEIVING & {tie.last, *(leg[0].removesuffix("i") for leg in tie.legs[:1])}
             if not tie.relation and ends and leads.isdisjoint(("from", "to")):
                 doubt |= {Doubt("who gave or who received", item.text)}
@@ -1291,10 +1301,8 @@ class Grammar:
         per = {at for one in self.items if one.roles & PER for at in range(one.first, one.last)}
         at = item.first - 1
         while at >= 0 and item.first - at <= 5 and at not in taken:
-            if at in per:
-                return frozenset()  # "*for each* emperor" is not for them
             if roles := self.own.preposition_roles(self.words[at]):
-                return roles
+                return roles - FOR_EACH if at in per else roles
             number = any(one.sort == "number" and one.first == at for one in self.items)
             if self.words[at] not in self.own.stop and at not in small and not number:
                 return frozenset()
@@ -2287,6 +2295,8 @@ def _scaled(bounds: Valued, by: float, unit: str = "") -> Valued:
 
 NAMING = frozenset({"of", "material", "about", "from", "agent"})
 """Roles of prepositions before the name of what a noun says: the church *of* Asinou."""
+FOR_EACH = frozenset({"to", "agent"})
+"""Roles of prepositions that say nothing of what is counted by: "*for each* emperor", "down *by* maker"."""
 OWNING = frozenset({"of", "agent", "about"})
 """Roles of prepositions behind a noun that says a relation itself: works *of*, portraits *of*."""
 NEARLY_ALL = 0.9  # a share of the things asked for

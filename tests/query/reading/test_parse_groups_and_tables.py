@@ -132,5 +132,14 @@ def test_of_whom_nothing_is_told_is_right_or_not_told_as_exact(gallery: Museum, 
     assert not parsed.certain or gallery.listed(parsed) == {"vafeas"}
 
 
+@pytest.mark.parametrize(
+    "question", ["Which works by unknown artists are here?", "Works whose artist is not known"]
+)
+def test_works_by_unknown_artists_are_those_without_one(gallery: Museum, question: str) -> None:
+    assert gallery.listed(gallery.parse(question)) == gallery.gold(
+        WORK + f"FILTER NOT EXISTS {{ {MAKER} ?who }}"
+    )
+
+
 def test_a_denial_that_is_not_understood_makes_no_exact_answer(gallery: Museum) -> None:
-    assert not gallery.parse("Which works by unknown artists are here?").certain
+    assert not gallery.parse("Which works that no artist ever signed for are here?").certain

@@ -58,7 +58,8 @@ def node_by_node(
                 if reached:
                     total = cost + (price if depth > 1 else 0.0) + (0.12 if depth > 1 else 0.0)
                     total += 0.3 * (step in steps) + 0.8 * (schema.inverse.get(step, "") in steps)
-                    passing = (*through, led_through) if depth > 1 else ()
+                    leading = frozenset(kind for kind in led_through if step in schema.steps[kind])
+                    passing = (*through, leading) if depth > 1 else ()
                     grown.append((total, (*steps, step), reached, passing))
         found += [
             (cost, steps, sorted(nodes & goal), through)
