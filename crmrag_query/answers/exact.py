@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import yaml
 from pydantic import Field, StringConstraints
 
@@ -51,7 +52,7 @@ from crmrag_query.plans.records import (
     read_plan,
 )
 from crmrag_query.plans.within import Scope
-from crmrag_query.plans.world import World
+from crmrag_query.plans.world import World, leading_to
 from crmrag_query.questions.followup import ConversationState, Focus, FollowUp, Kind, Turn
 from crmrag_query.questions.form import Analysis, Form
 from crmrag_query.questions.lexicon import Phrases, chunks_of, compiled, ref_words
@@ -583,7 +584,9 @@ def find_exact(
                 and plan.compute.kind == "list"
                 and not (whole and whole.where)
             )
-            certain = parsed.certain and not (goes_on or passed_over or all_of_it)
+            # "Was it built in the 12th century?", of what dates from 1099 to 1104
+            undecided = plan.compute.kind == "ask" and not outcome.value and bool(outcome.excluded)
+            certain = parsed.certain and not (goes_on or passed_over or all_of_it or undecided)
             told = Told(certain, (*parsed.unknown, *parsed.left_out, *passed_over), parsed.runner_up)
             worded = None if certain or scope is not None else _by_words(release, understood, parsed)
             if worded is not None:
@@ -736,7 +739,27 @@ def told_set(release: Release, exact: Exact, cited: SourceList) -> str:
         node = release[Graph].node(iri)
         return "" if node is None else f" [{cited.cite(node, _triples(release, exact, node))}]"
 
-    return prose(exact.set, release.method.sets, cite)
+    words, told = release.method.sets.words(exact.set.language), prose(exact.set, release.method.sets, cite)
+    if words.unrecorded is None or not (untold := _unrecorded(release[World], exact)):
+        return told
+    return f"{told} {words.unrecorded.of(untold).replace('{n}', str(untold))}"
+
+
+def _unrecorded(world: World, exact: Exact) -> int:
+    """Of how many members nothing at all is recorded of what a plan denies: works that are "not made in Rome", of which no
+    place is stated."""
+    denied = [
+        one
+        for one in exact.plan.where
+        if isinstance(one, Related) and one.negated and one.to != Anchor() and one.way is not None
+    ]
+    if not denied or exact.set.kind not in ("list", "count"):
+        return 0
+    members = exact.outcome.members
+    bare = np.ones(len(members), bool)
+    for one in denied:
+        bare &= ~leading_to(world, one.way, None)[members]
+    return int(bare.sum())
 
 
 def told_to_model(release: Release, exact: Exact, analysis: Analysis) -> KnownSet | None:

@@ -535,7 +535,8 @@ def nothing_of(release: Release, parsed: Parsed, analysis: Analysis, ranked: Seq
     stand = {word for one in ranked[:LOOKED_AT] for word in tokenize(one.match)}
     names = (name for name in parsed.unnamed if stand.isdisjoint(tokenize(name)))
     unnamed = quoted(names, analysis.reading.language)
-    form = words.nowhere if is_denied(parsed, analysis) else words.not_told
+    held = any(map(release[SparseIndex].terms, (word for name in parsed.unnamed for word in tokenize(name))))
+    form = words.nowhere if is_denied(parsed, analysis) and not held else words.not_told
     return form.replace("{words}", unnamed) if unnamed else ""
 
 

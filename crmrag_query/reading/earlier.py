@@ -22,8 +22,9 @@ from crmrag_query.plans.records import (
 )
 from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import ConversationState, Focus, Turn
+from crmrag_query.reading.items import RANKING
 from crmrag_query.reading.records import Antecedent
-from crmrag_query.text import tokenize
+from crmrag_query.text import fold, tokenize
 
 
 def plan_of(turn: Turn) -> Plan | None:
@@ -80,12 +81,38 @@ def _categories(release: Release, plan: Plan | None) -> int:
 
 
 def goes_on(question: str, code: str) -> bool:
-    """Whether a question begins as one that goes on from what went before: "and …", "what about …", "only the prints"; or
-    counts what it points to, "how many artists is *that*"."""
+    """Whether a question begins as one that goes on from what went before: "and …", "what about …", "only the prints"; counts
+    what it points to, "how many artists is *that*"; or asks which or how many without saying of what, "which are prints"."""
     own, words = language(code), tokenize(question)
     if points_back(words, own) and "questions.how_many" in own.roles_within(words):
         return True
-    return bool(_spans_at_start(question, code, {"dialogue.opening", "dialogue.only"}))
+    return bool(_spans_at_start(question, code, {"dialogue.opening", "dialogue.only"})) or lacks_noun(
+        words, own
+    )
+
+
+def lacks_noun(words: Sequence[str], own: Language) -> bool:
+    """Whether a question that counts, or asks which, has a verb or a preposition where its noun would stand, and does not
+    name it behind an article or "there": "how many *are* of marble", but "which are *the* oldest works"."""
+    asking = own.raw.get("asking", {})
+    selecting = [length for length, roles in own.phrases.at(words, 0) if roles & SELECTING] if words else []
+    at = max(selecting, default=0)
+    if not at or len(words) < at + 2 or words[0] in map(fold, asking.get("what", ())):
+        return False
+    opens = own.roles["verbs.be"] | own.roles["prepositions.from"] | own.roles["prepositions.of"]
+    if words[at] not in opens:
+        return False
+    last = words[at + 1 :] if len(words) > at + 2 else ()
+    articles = own.roles["questions.there"].union(asking.get("articles", ()))
+    there = max((n for n, roles in own.phrases.at(words, at) if "questions.there" in roles), default=0)
+    superlatives = frozenset().union(*(own.roles[role] for role in RANKING))
+    if there or words[at + 1] in articles:  # "how many are there?", "which are the oldest?"
+        return at + there == len(words) or (len(last) == 2 and last[1] in superlatives)
+    return True
+
+
+SELECTING = frozenset({"questions.what", "questions.how_many"})
+"""Roles of the words that choose some of several, or count them."""
 
 
 def points_back(words: Sequence[str], own: Language) -> bool:

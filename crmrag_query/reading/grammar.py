@@ -46,6 +46,7 @@ from crmrag_query.plans.records import (
 )
 from crmrag_query.plans.world import World, leading_to, nodes_leading_to, pairs, role_steps
 from crmrag_query.questions.lexicon import Chunk
+from crmrag_query.reading.earlier import lacks_noun
 from crmrag_query.reading.items import (
     IDLE,
     INCLUDING,
@@ -553,8 +554,8 @@ class Grammar:
             # "And any with lions?", "How many are drawings?": of those before
             lead = -0.2 if direct is not None else 0.5
             yield start(plan_meaning(self.world, self.earlier), None, lead), list(spoken)
-            if set(self.words[:1]) & self.own.roles["dialogue.only"]:
-                return  # "only the women": of those before
+            if set(self.words[:1]) & self.own.roles["dialogue.only"] or lacks_noun(self.words, self.own):
+                return  # "only the women", "which are women": of those before
         if form.who and direct is None:
             said_to_be = next((noun for noun in nouns if self._is_predicate(noun)), None)
             if said_to_be is not None:
@@ -1146,6 +1147,9 @@ class Grammar:
         )
         bare = before or (not leads and place is not None and place.last == item.first)
         misplaced = w.far_parent * 3 if modifies_next else 0.0
+        verb = self._verb_by(item) if leads == {"agent"} else None
+        articles = self.own.raw.get("asking", {}).get("articles", ())
+        inside = "place" in leads and item.first > 0 and self.words[item.first - 1] in articles
         is_type, scored = self._is_type(item), []
         nearness = {at: w.said * self._nearness(at, item, place) for at in self.open}
         for tie in self.ties.between(near, far, self.own.code, self.said, self.form.asks, leads):
@@ -1196,6 +1200,9 @@ class Grammar:
                 gain -= w.elsewhere
                 if "place" in leads and leads.isdisjoint(("from", "of", "agent")):
                     evidence = False  # what *is in* a place need not have been made there
+            if inside and tie.last == "P2":
+                gain -= w.wrong_prep  # what is "in *the* kitchen" is none; but "in bronze"
+                evidence = False
             if bare and tie.last in PREMODIFYING:
                 gain += w.premodifier
                 evidence = evidence or tie.last == "P2"
@@ -1229,6 +1236,9 @@ class Grammar:
                 doubt |= {Doubt("a long way", tie.key)}
             if is_type and tie.last != "P2" and not item.stems <= tie.ends:
                 doubt |= {Doubt("not by type", item.text)}
+            if verb is not None and verb not in says:
+                gain -= w.unsaid  # "houses *built by* Bell" are not those that he restored
+                doubt |= {Doubt("no word for", tie.key)}
             if tie.relation == CARRIED_OUT and self._leads(says):
                 doubt |= {Doubt("in which role", item.text)}
                 roles = self.ties.lexicon.typed(frozenset(self.stems[at] for at in says), self.own.code)
@@ -1248,6 +1258,13 @@ class Grammar:
         """Whether words say what those do who lead others, where the data tells in which roles people took part."""
         leading = vocabulary(self.own.code).relations[CARRIED_OUT].leading
         return bool(role_steps(self.world.adjacency)) and any(self.stems[at] in leading for at in says)
+
+    def _verb_by(self, item: Item) -> int | None:
+        """Where the content word stands right before the preposition of an item: "*built* by Bell"; None for none."""
+        at = item.first - 1
+        while at > 0 and not self.own.preposition_roles(self.words[at]):
+            at -= 1
+        return at - 1 if at - 1 in self.open else None
 
     def _is_of_range(self, far: Meaning, last: str) -> bool:
         codes = {

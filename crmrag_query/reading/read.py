@@ -7,6 +7,7 @@ table: a row for each thing and each of what is asked of it.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
@@ -16,7 +17,7 @@ from pydantic import ValidationError
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import united
+from crmrag_query.graph.arrays import FLAG_SUSPECT, united
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import PREPOSITION_ROLES, Language, language
 from crmrag_query.ontology.load import Category
@@ -33,6 +34,7 @@ from crmrag_query.plans.records import (
     Target,
     Way,
     flattened,
+    parts_of,
     ways_of,
 )
 from crmrag_query.plans.world import LOCATED, WHERE_NOW, World
@@ -63,6 +65,7 @@ from crmrag_query.reading.items import (
 from crmrag_query.reading.lexicon import ACTIVE, Lexicon, PhraseSpan, relation_spans, verbs, vocabulary
 from crmrag_query.reading.records import Antecedent, Meaning, as_list
 from crmrag_query.reading.ties import Ties
+from crmrag_query.text import fold
 from crmrag_query.timing import check
 
 ASKING = {"questions.who": "Actor", "questions.where": "Place", "questions.when": "Time"}
@@ -413,6 +416,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     compares = COMPARE in language(analysis.reading.language).roles_within(analysis.reading.words)
     whole &= bool(best.plan.compute.kind != "ask" or best.plan.where or not compares)
     whole &= not _may_be_turned(best.plan, analysis)
+    whole &= not _is_merged(release, best.plan)
     return Parsed(
         plan=best.plan,
         score=best.score,
@@ -438,6 +442,27 @@ def _is_close(rival: Reading, best: Reading, least: float) -> bool:
     margin = least if rival.doubt or rival.uncovered or not rival.size else MARGIN
     by_words = rival.size > 0 and rival.worded + 1e-6 >= best.worded - margin
     return by_words or rival.score + 1e-6 >= best.score - margin
+
+
+def _is_merged(release: Release, plan: Plan) -> bool:
+    """Whether a plan rests on something that may be several things merged under one IRI: that is suspected of it, or a place
+    that has many names in one language."""
+    graph = release[Graph]
+    iris = {iri for part in parts_of(plan) for iri in getattr(part, "iris", ())}
+    nodes = [node for node in map(graph.node, iris) if node is not None]
+    return any(graph.flags[node] & FLAG_SUSPECT or _has_many_names(graph, node) for node in nodes)
+
+
+MANY_NAMES = 4  # of a place in one language, and more
+
+
+def _has_many_names(graph: Graph, node: int) -> bool:
+    """Whether a place is called by several names that are made of words, as no single place is."""
+    if graph.category(node) != Category.Place:
+        return False
+    plain = (label for label in graph.labels(node) if label.text.replace(" ", "").isalpha())
+    names = Counter(lang for lang, _ in {(label.lang, fold(label.text)) for label in plain})
+    return max(names.values(), default=0) >= MANY_NAMES
 
 
 def _may_be_turned(plan: Plan, analysis: Analysis) -> bool:
