@@ -677,9 +677,12 @@ class Grammar:
 
     def _is_plural(self, item: Item) -> bool:
         """Whether a noun ends as the language's plurals do."""
+        return self._ends_as_plural(item.text)
+
+    def _ends_as_plural(self, text: str) -> bool:
         asking = self.own.raw["asking"]
         endings, others = (tuple(asking.get(key, ())) for key in ("plurals", "not_plurals"))
-        return item.text.endswith(endings) and not item.text.endswith(others)
+        return text.endswith(endings) and not text.endswith(others)
 
     def _is_type(self, item: Item) -> bool:
         """Whether a noun means kinds of things."""
@@ -1407,6 +1410,9 @@ class Grammar:
         period = item.value if isinstance(item.value, Interval) else None
         w, spoken = self.weights, self.own.roles_within(self.words[item.first : item.last])
         aged = not spoken.isdisjoint(("operators.earlier", "operators.later"))
+        before = item.first - 1
+        says_what = before in self.open and self.stems[before] in self.saying
+        verb = before if says_what and not self._ends_as_plural(self.words[before]) else None
         for hops, parent in enumerate(reversed(state.spine)):
             near, place = state.nodes[parent], state.places[parent]
             scored = []
@@ -1423,6 +1429,8 @@ class Grammar:
                 gain += w.share * min(1.0, 2 * tie.share)
                 if aged and not says and tie.relation not in AGES:
                     gain -= OF_AGE
+                if verb is not None and verb not in says:
+                    gain -= w.unsaid  # "*bought* after 1990" is not when it was made
                 scored.append((gain, tie, covered))
             scored.sort(key=lambda one: (-one[0], len(one[1].key)))
             unsaid = [tie for _, tie, _ in scored if not self._said_by(tie)]
@@ -1974,7 +1982,8 @@ class Grammar:
         scored = []
         for tie in self.ties.dates(near, self.own.code, self.said):
             covered = len(self._said_by(tie))
-            scored.append((covered + self.weights.share * tie.share - tie.cost, tie))
+            other = OF_AGE * bool(not covered and tie.relation in CHANGING)
+            scored.append((covered + self.weights.share * tie.share - tie.cost - other, tie))
         scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
         return [tie for _, tie in scored[:2]]
 
@@ -2375,6 +2384,8 @@ TOPICAL = frozenset({"about", "refers_to", "depicts"})
 CARRIED_OUT, USED_IN = "carried_out_by", "P16i"
 WIDENING = frozenset({INCLUDING, "operators.aside"})
 """Roles of what changes nothing of what is asked for."""
+CHANGING = frozenset({"acquired_on", "exhibited_on", "modified_on", "destroyed_on"})
+"""Dates of what befell things, by which they are not old."""
 AGES, OF_AGE = frozenset({"created_on", "born_on", "founded_on", "happened_on"}), 0.5
 """Dates by which things are old or young, and what any other loses where "older than 1400" is asked."""
 CREATION = frozenset({"created_by", "created_in", "created_on", "created_during", "production"})
