@@ -411,7 +411,9 @@ class Heard:
         if node not in self._typed:
             graph, own = self.release[Graph], language(self.code)
             kinds = (*type_nodes(graph, node), *roles_of(graph, node))
-            self._typed[node] = own.all_stems(label.text for kind in kinds for label in graph.labels(kind))
+            texts = [fold(label.text) for kind in kinds for label in graph.labels(kind)]
+            verbs = (own.verbs_of(text.rpartition(" ")[2]) for text in texts)  # "conducted" of a conductor
+            self._typed[node] = own.all_stems(texts).union(*verbs)
         return self._typed[node]
 
 

@@ -28,6 +28,7 @@ from crmrag_query.answers.facts import (
     any_known,
     order_of,
     own_words,
+    roles_of,
     statements_of,
     step_code,
 )
@@ -798,6 +799,7 @@ class _Asking:
                 or at_once
                 or strength > len(verbal)
                 or self._is_of_kind_said(stated, said, relations)
+                or self._in_role(stated, said)
             ):
                 before = frozenset(mid for some in stated.values() for one in some for mid in one.through)
                 yield Asked(statements=tuple(stated.items()), expects=wanted), said, first
@@ -983,10 +985,13 @@ class _Asking:
         }
         if wanted & int(Category.Time):  # "*until* when"
             silent.update(range(*self.asker(first)))
-        if wanted & int(Category.Place):  # "where is it *found*", but "who *found* it"
+        placed = frozenset(
+            at for begin, end in self.language.forms.placed.spans(self.words) for at in range(begin, end)
+        )
+        if wanted & int(Category.Place) and not self._is_of_event(first, last, wanted, placed):
             silent.update(
-                at for begin, end in self.language.forms.placed.spans(self.words) for at in range(begin, end)
-            )
+                placed
+            )  # "where is it *found*", but "who *found* it", and where it was, if that is stated
         words = tuple(
             word if first <= at < last and at not in silent else BESIDE for at, word in enumerate(self.words)
         )
@@ -1020,6 +1025,30 @@ class _Asking:
         stated = {node: one.statements for node, one in found.items() if one is not None}
         said = frozenset[int]().union(*(one.said for one in found.values() if one is not None))
         return stated, said, max((one.strength for one in found.values() if one is not None), default=0)
+
+    def _is_of_event(self, first: int, last: int, wanted: int, placed: Collection[int]) -> bool:
+        """Whether words for where something is say as well what befell it, and the data state where that was."""
+        if not self.of_one or not placed:
+            return False
+        words = tuple(word if first <= at < last else BESIDE for at, word in enumerate(self.words))
+        found = (heard.best(Clause(words, wanted)) for heard in self.heard.values())
+        graph = self.release[Graph]
+        return any(
+            best is not None
+            and not best.said.isdisjoint(placed)
+            and any(graph.category(mid) == Category.Event for one in best.statements for mid in one.through)
+            for best in found
+        )
+
+    def _in_role(self, stated: Mapping[int, Sequence[Statement]], said: Collection[int]) -> bool:
+        """Whether words name the role in which those took part who are stated: "who *conducted* it"."""
+        stems, graph = {self.own.stem(self.words[at]) for at in said}, self.release[Graph]
+        return any(
+            any(True for _ in roles_of(graph, mid)) and stems & self.heard[node].typed(mid)
+            for node, some in stated.items()
+            for one in some
+            for mid in one.through
+        )
 
     def _relations(
         self, chosen: Sequence[PhraseSpan], wanted: int, of_what: bool
