@@ -92,6 +92,7 @@ def statements_of(release: Release, node: int) -> list[Statement]:
                 return found
             through = (*at.through, at.end) if depth > 1 else ()
             times = Counter[tuple[int, bool]]()
+            back = _back(release, at.steps[-1]) if at.steps else ""
             for number in index.numbers_of(at.end)[:TRIPLES_OF_NODE].tolist():
                 triple = index.triple(number)
                 step = (triple.p, triple.s == at.end)
@@ -99,7 +100,7 @@ def statements_of(release: Release, node: int) -> list[Statement]:
                 times[step] += 1
                 if other == node or other in through or times[step] > EACH:
                     continue
-                if at.steps and step_code(release, step) == _back(release, at.steps[-1]):
+                if back and step_code(release, step) == back:
                     continue  # another part of the same whole
                 price = _price(release, schema, at.end, step, other)
                 cost = at.cost + 0.12 * (depth > 1)

@@ -472,11 +472,10 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     if any(one.expects for one, *_ in found):  # "who painted it, and in which *city*?"
         unknown = tuple(word for word in unknown if not _category(own, language, word))
     asked = tuple(dict.fromkeys(one for one, *_ in found))
+    # "the canvas from the 1840s: who painted it?", but not who painted it in the 1840s
     asker, after = asking.asker(0)
     before = set(reading.words[:asker]) if after > asker else set[str]()
-    if asked and not before.isdisjoint(
-        understood.own.period_words
-    ):  # "the canvas from the 1840s: who painted it?"
+    if asked and not before.isdisjoint(understood.own.period_words):
         unknown = tuple(word for word in unknown if word not in understood.own.period_words)
         dates = dict.fromkeys(
             id
@@ -988,10 +987,9 @@ class _Asking:
         placed = frozenset(
             at for begin, end in self.language.forms.placed.spans(self.words) for at in range(begin, end)
         )
+        # "where is it *found*", but "who *found* it", and where it was, if that is stated
         if wanted & int(Category.Place) and not self._is_of_event(first, last, wanted, placed):
-            silent.update(
-                placed
-            )  # "where is it *found*", but "who *found* it", and where it was, if that is stated
+            silent.update(placed)
         words = tuple(
             word if first <= at < last and at not in silent else BESIDE for at, word in enumerate(self.words)
         )
@@ -1044,7 +1042,7 @@ class _Asking:
         """Whether words name the role in which those took part who are stated: "who *conducted* it"."""
         stems, graph = {self.own.stem(self.words[at]) for at in said}, self.release[Graph]
         return any(
-            any(True for _ in roles_of(graph, mid)) and stems & self.heard[node].typed(mid)
+            next(roles_of(graph, mid), None) is not None and stems & self.heard[node].typed(mid)
             for node, some in stated.items()
             for one in some
             for mid in one.through

@@ -102,12 +102,12 @@ def lacks_noun(words: Sequence[str], own: Language) -> bool:
     opens = own.roles["verbs.be"] | own.roles["prepositions.from"] | own.roles["prepositions.of"]
     if words[at] not in opens:
         return False
-    last = words[at + 1 :] if len(words) > at + 2 else ()
     articles = own.roles["questions.there"].union(asking.get("articles", ()))
     there = max((n for n, roles in own.phrases.at(words, at) if "questions.there" in roles), default=0)
-    superlatives = frozenset().union(*(own.roles[role] for role in RANKING))
     if there or words[at + 1] in articles:  # "how many are there?", "which are the oldest?"
-        return at + there == len(words) or (len(last) == 2 and last[1] in superlatives)
+        behind = own.phrases.at(words, at + 2) if len(words) > at + 2 else ()
+        superlatives = (at + 2 + n for n, roles in behind if roles & RANKING)
+        return len(words) in (at + there if there else 0, *superlatives)
     return True
 
 

@@ -945,11 +945,14 @@ class Grammar:
             )
 
     def _leads_to_unknown(self, near: Meaning, tie: Tie) -> bool:
-        """Whether some that a way leads to are called "unknown" in the language of the question."""
+        """Whether some that a way leads to are called "unknown" in the language of the question, or may be: of many the names
+        are not looked at."""
         words = self.own.roles[UNKNOWN_ROLE]
 
         def found() -> bool:
             ends = distinct(pairs(self.world, tie.way, near.nodes, literals=False).cell).astype(np.int32)
+            if len(ends) > MOST_CALLED:
+                return True
             labels = (label.text for end in ends.tolist() for label in self.graph.labels(end))
             return any(not words.isdisjoint(tokenize(label)) for label in labels)
 
@@ -1155,7 +1158,10 @@ class Grammar:
         inside = "place" in leads and item.first > 0 and self.words[item.first - 1] in articles
         is_type, scored = self._is_type(item), []
         nearness = {at: w.said * self._nearness(at, item, place) for at in self.open}
-        for tie in self.ties.between(near, far, self.own.code, self.said, self.form.asks, leads):
+        even_none = self.form.asks or not NEGATIONS.isdisjoint(
+            self._flags(item)
+        )  # "not by Bell", who made none
+        for tie in self.ties.between(near, far, self.own.code, self.said, even_none, leads):
             if "place" in leads and tie.last in WHEREABOUTS:
                 continue
             if leads == {"about"} and "about" not in self.ties.lexicon.leads(tie.last):
@@ -1438,7 +1444,7 @@ class Grammar:
             for gain, tie, covered in scored[: TRIED if period is not None else 1]:
                 rare = tie in unsaid and tie.share < RARE and any(one.share > 3 * tie.share for one in unsaid)
                 doubt = state.doubt | {Doubt("which date", item.text)} if rare else state.doubt
-                negated = bool(flags.keys() & NEGATIONS)
+                negated = bool(flags.keys() & DENYING)
                 going_on = self._going_on(near, tie)
                 lasting = going_on is not None or self._is_office(near, place)
                 condition = Condition(tie, period=period, negated=negated, lasting=lasting)
@@ -1449,7 +1455,7 @@ class Grammar:
                     score=state.score + 0.6 + gain - w.far_parent * hops - SELDOM * rare,
                     doubt=doubt,
                     used=state.used
-                    | {flag.first for role, flag in flags.items() if role in NEGATIONS}
+                    | {flag.first for role, flag in flags.items() if role in DENYING}
                     | ({going_on.first} if going_on is not None else set()),
                 )
             dated = any(tie.relation == "created_on" for _, tie, _ in scored)
@@ -2341,6 +2347,7 @@ PARTING = ("agent", "with", "about", "to", "from")
 """Prepositions behind which no noun is what a question asks for: "what do you have *by* artists"."""
 AROUND = 6  # words from a title's text within which others only say that it is one
 UNKNOWN_ROLE = "operators.unknown"
+MOST_CALLED = 20_000  # entities whose names are looked at for a question
 DENYING = NEGATIONS | {UNKNOWN_ROLE}
 """Roles of words by which something is not so, or not known to be."""
 UNKNOWN = -0.4

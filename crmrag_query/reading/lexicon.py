@@ -539,6 +539,7 @@ class Lexicon:
     _leads: dict[str, frozenset[str]] = field(default_factory=dict)
     _typed: dict[str, dict[str, Ints]] = field(default_factory=dict)
     _dimensions: dict[str, dict[str, Ints]] = field(default_factory=dict)
+    _classes: dict[tuple[str, str], Stems] = field(default_factory=dict)
 
     @classmethod
     def from_release(cls, release: Release) -> Lexicon:
@@ -582,9 +583,8 @@ class Lexicon:
             return frozenset()
         texts = [graph.property_label(number, not ahead, code), local_words(name)]
         found = own.all_stems(texts) | translated(texts, code)
-        found = found.union(
-            *(own.verbs_of(fold(text).rpartition(" ")[2]) for text in texts)
-        )  # "sent", "sender"
+        nouns = (fold(text).rpartition(" ")[2] for text in texts)
+        found = found.union(*map(own.verbs_of, nouns))  # "sent", of what is called "sender"
         if (kin := self.kin(step)) is not None:
             kindred = words.relations[kin.relation]
             found |= kindred.says | (kindred.starts if kin.inverse else kindred.ends)
@@ -799,6 +799,12 @@ class Lexicon:
         return frozenset().union(*(self._stems_of_class(name, code) for name in names))
 
     def _stems_of_class(self, name: str, code: str) -> Stems:
+        key = (name, code)
+        if key not in self._classes:
+            self._classes[key] = self._words_of_class(name, code)
+        return self._classes[key]
+
+    def _words_of_class(self, name: str, code: str) -> Stems:
         words, own = vocabulary(code).classes, language(code)
         if name in words:
             return words[name]

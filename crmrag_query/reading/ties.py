@@ -422,11 +422,9 @@ class Ties:
         )  # fmt: skip
         if len(steps) > 1:
             return tie
-        return (
-            replace(tie, ends=self.lexicon.far_stems(steps[0], code))
-            if kin is None
-            else self._like(tie, kin, code)
-        )
+        if kin is not None:
+            return self._like(tie, kin, code)
+        return replace(tie, ends=self.lexicon.far_stems(steps[0], code))
 
     def _ends(self, kin: Kin) -> tuple[str, str]:
         return ends_of(self.world.relations[kin.relation], self.world, kin.inverse)

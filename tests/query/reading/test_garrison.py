@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from crmrag_query.answers.ask import ask
+from crmrag_query.answers.ask import Conversation, ask
 from tests.support.parse_world import PREFIXES, Museum, build_museum
 
 WOUNDED = {"adler": ("ford", "shot"), "brandt": ("ford", "splinter"), "cramer": ("mill", "shot")}
@@ -147,3 +147,26 @@ FACTS = [
 def test_a_fact_is_of_the_thing_itself(garrison: Museum, question: str, told: str, untold: str) -> None:
     text = ask(garrison.release, question).text
     assert told in text and untold not in text
+
+
+FURTHER = [
+    ("Which were paid for by Gerda Vogt?", {"dawn"}),
+    ("How many are there?", {"storm", "dawn"}),
+    ("Which is the most expensive?", {"storm"}),
+]
+
+
+@pytest.mark.parametrize(("further", "wanted"), FURTHER)
+def test_a_question_that_lacks_its_noun_goes_on_from_the_set_before(
+    garrison: Museum, further: str, wanted: set[str]
+) -> None:
+    first = Conversation().ask(garrison.release, "Which stagings did Gerda Vogt direct?")
+    answer, _ = first[1].ask(garrison.release, further)
+    assert answer.set is not None
+    assert {member.iri.rpartition("/")[2] for member in answer.set.members} == wanted
+
+
+def test_of_what_a_negation_leaves_open_it_is_told_how_much(garrison: Museum) -> None:
+    """Of two relics no maker is recorded: they are not by Hanno Vogt as far as is known."""
+    text = ask(garrison.release, "Which relics are not by Hanno Vogt?").text
+    assert "Of 2 of these nothing of the kind is recorded." in text
