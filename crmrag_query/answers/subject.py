@@ -48,9 +48,10 @@ from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import Kind
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import Language, Phrases, compiled
-from crmrag_query.reading.items import RANKING, WHOLE, as_surname
+from crmrag_query.reading.items import WHOLE, as_surname
 from crmrag_query.reading.lexicon import ACTIVE, ANY, Lexicon, PhraseSpan, categories_of, relation_spans
 from crmrag_query.reading.lexicon import Kind as NounKind
+from crmrag_query.reading.records import RANKING
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.text import fold, tokenize
 

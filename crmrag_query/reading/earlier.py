@@ -22,8 +22,7 @@ from crmrag_query.plans.records import (
 )
 from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import ConversationState, Focus, Turn
-from crmrag_query.reading.items import RANKING
-from crmrag_query.reading.records import Antecedent
+from crmrag_query.reading.records import RANKING, Antecedent
 from crmrag_query.text import fold, tokenize
 
 

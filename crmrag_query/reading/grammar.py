@@ -53,7 +53,6 @@ from crmrag_query.reading.items import (
     JOINS,
     LASTING,
     NEGATIONS,
-    RANKING,
     Amount,
     Item,
     amounts,
@@ -74,7 +73,7 @@ from crmrag_query.reading.lexicon import (
     entities_of,
     vocabulary,
 )
-from crmrag_query.reading.records import Meaning, as_list, changed
+from crmrag_query.reading.records import RANKING, Meaning, as_list, changed
 from crmrag_query.reading.ties import Tie, Ties
 from crmrag_query.text import fold, tokenize, unmarked
 from crmrag_query.timing import check

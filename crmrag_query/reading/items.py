@@ -55,7 +55,7 @@ from crmrag_query.reading.lexicon import (
     vocabulary,
     words_table,
 )
-from crmrag_query.reading.records import Antecedent, Meaning, as_list, rest_of
+from crmrag_query.reading.records import RANKING, Antecedent, Meaning, as_list, rest_of
 from crmrag_query.text import fold, tokenize
 
 LONGEST = 5  # words of a name
@@ -424,10 +424,6 @@ def _is_accented(item: Item, heard: Asked, own: Language) -> bool:
 
 LASTING = "operators.lasting"
 """Words by which something went on at a time, rather than began and ended in it: "on view in 1998"."""
-RANKING = frozenset({
-    "operators.most", "operators.fewest", "operators.earliest", "operators.latest", "operators.highest", "operators.lowest",
-})  # fmt: skip
-"""Roles of words that choose some of many."""
 
 
 def _is_of_name(item: Item, heard: Asked, own: Language) -> bool:

@@ -20,6 +20,11 @@ from crmrag_query.plans.records import (
     Valued,
 )
 
+RANKING = frozenset({
+    "operators.most", "operators.fewest", "operators.earliest", "operators.latest", "operators.highest", "operators.lowest",
+})  # fmt: skip
+"""Roles of words that choose some of many."""
+
 
 @dataclass(frozen=True)
 class Meaning:
