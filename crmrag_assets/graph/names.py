@@ -206,10 +206,17 @@ def _words(kind: Kind, iri: str, ontology: Ontology, languages: Sequence[str], s
     )
 
 
+SMALL: Final = (" of", " to", " by", " in", " for", " at", " on", " with", " from", " into")
+"""Endings of labels behind which what a property leads to would stand."""
+
+
 def _inverse_words(label: str) -> str:
-    """How a property without a named inverse reads from its object: "has note" gives "is note of"."""
+    """How a property without a named inverse reads from its object: "has note" gives "is note of", "is an adaptation of"
+    gives "an adaptation of it"."""
     if label.endswith((" as", " match", "related")):
         return label
+    if label.endswith(SMALL):
+        return f"{label.removeprefix('is ')} it"
     return f"is {label.removeprefix('has ')} of"
 
 

@@ -1157,9 +1157,8 @@ class Grammar:
         inside = "place" in leads and item.first > 0 and self.words[item.first - 1] in articles
         is_type, scored = self._is_type(item), []
         nearness = {at: w.said * self._nearness(at, item, place) for at in self.open}
-        even_none = self.form.asks or not NEGATIONS.isdisjoint(
-            self._flags(item)
-        )  # "not by Bell", who made none
+        denied = bool(leads) and not NEGATIONS.isdisjoint(self._flags(item))  # "not by Bell", who made none
+        even_none = self.form.asks or denied
         for tie in self.ties.between(near, far, self.own.code, self.said, even_none, leads):
             if "place" in leads and tie.last in WHEREABOUTS:
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-import select
+import selectors
 import socket
 import struct
 import threading
@@ -272,11 +272,11 @@ class Exchange:
         """Wait until the client hangs up, the server stops (either is False) or the time is over."""
         self._note(0)
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            if self.endpoint.stopping.is_set():
-                return False
-            if select.select([self._handler.connection], [], [], min(left, 0.05))[0]:
-                return False
+        with selectors.DefaultSelector() as waiting:  # of any descriptor, however many a process has open
+            waiting.register(self._handler.connection, selectors.EVENT_READ)
+            while (left := end - time.monotonic()) > 0:
+                if self.endpoint.stopping.is_set() or waiting.select(min(left, 0.05)):
+                    return False
         return True
 
     def time_out(self) -> None:
