@@ -356,15 +356,15 @@ def _without_request(release: Release, analysis: Analysis) -> Analysis | None:
 
 def restricts(plan: Plan) -> bool:
     """Whether a plan keeps to more than things of a kind that something or other is known of."""
-    kind = plan.target.classes
 
-    def leaves_out(one: Constraint) -> bool:
+    def is_of_kind(one: Constraint) -> bool:
         """Whether it only says what the kind is, "building": a class without another."""
-        target = one.plan.target if isinstance(one, Member) else Target()
-        return isinstance(one, Member) and one.negated and bool(kind) and one.plan == Plan(target=target)
+        if not isinstance(one, Member) or not one.negated:
+            return False
+        return bool(plan.target.classes) and one.plan == Plan(target=one.plan.target)
 
     return any(
-        not leaves_out(one) and (not isinstance(one, Related) or one.to != Anchor() or one.negated)
+        not is_of_kind(one) and (not isinstance(one, Related) or one.to != Anchor() or one.negated)
         for one in plan.where
     )
 

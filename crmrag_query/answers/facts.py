@@ -73,11 +73,6 @@ def step_code(release: Release, step: tuple[int, bool]) -> str:
     return code if ahead else release[World].ontology.inverse(code) or f"^{code}"
 
 
-def _back(release: Release, step: tuple[int, bool]) -> str:
-    """The code of a step walked the other way."""
-    return step_code(release, (step[0], not step[1]))
-
-
 def statements_of(release: Release, node: int) -> list[Statement]:
     """What is stated of a node, the nearest first: of what stands for it alone (its events, names, measures, nameless nodes,
     and parts that nothing else has) what is stated of these as well."""
@@ -92,7 +87,7 @@ def statements_of(release: Release, node: int) -> list[Statement]:
                 return found
             through = (*at.through, at.end) if depth > 1 else ()
             times = Counter[tuple[int, bool]]()
-            back = _back(release, at.steps[-1]) if at.steps else ""
+            back = step_code(release, (at.steps[-1][0], not at.steps[-1][1])) if at.steps else ""
             for number in index.numbers_of(at.end)[:TRIPLES_OF_NODE].tolist():
                 triple = index.triple(number)
                 step = (triple.p, triple.s == at.end)
@@ -398,22 +393,25 @@ class Heard:
                 named = own.all_stems(label.text for label in graph.labels(node)) - thing
             found = {*classes, *self.typed(node), *named}
             if graph.category(node) == Category.Event:
-                kinds = (*type_nodes(graph, node), *roles_of(graph, node))
-                labels = (label.text for kind in kinds for label in graph.labels(kind))
-                alone = (stems[0] for text in labels if len(stems := own.stems(text)) == 1)  # no "head shot"
+                texts = self._called(node)
+                alone = (stems[0] for text in texts if len(stems := own.stems(text)) == 1)  # no "head shot"
                 acts = classes.union(named, alone)
                 for verbs, all_of_them in event_verbs(self.code):  # a "find" is what was discovered, too
                     found |= set() if verbs.isdisjoint(acts) else all_of_them
             self._words[node] = frozenset(found)
         return self._words[node]
 
+    def _called(self, node: int) -> list[str]:
+        """The names of the types and roles of a node, folded."""
+        graph = self.release[Graph]
+        kinds = (*type_nodes(graph, node), *roles_of(graph, node))
+        return [fold(label.text) for kind in kinds for label in graph.labels(kind)]
+
     def typed(self, node: int) -> Stems:
-        """What the types and roles of a node are called."""
+        """What the types and roles of a node are called, and what those do who have them: "conducted" of a conductor."""
         if node not in self._typed:
-            graph, own = self.release[Graph], language(self.code)
-            kinds = (*type_nodes(graph, node), *roles_of(graph, node))
-            texts = [fold(label.text) for kind in kinds for label in graph.labels(kind)]
-            verbs = (own.verbs_of(text.rpartition(" ")[2]) for text in texts)  # "conducted" of a conductor
+            own, texts = language(self.code), self._called(node)
+            verbs = (own.verbs_of(text.rpartition(" ")[2]) for text in texts)
             self._typed[node] = own.all_stems(texts).union(*verbs)
         return self._typed[node]
 

@@ -657,24 +657,12 @@ class Lexicon:
         """The properties of the data's own that state numbers, by IRI: the relation of the catalogue that each is called like
         ("length in cm"), "" for none."""
         world, found = self.world, dict[str, str]()
-        known = {id: one for id, one in world.relations.items() if one.value == "number"}
         for iri, number in world.property_numbers.items():
             if number not in world.with_literals or normalise_property(iri) is not None:
                 continue
             rows = np.flatnonzero(world.literal_property == number)[:SAMPLED]
-            if numbers(world, rows)[0].mean() < MOSTLY:
-                continue
-            called = Counter[str]()
-            labels = world.graph.property_labels(number) | {"en": world.graph.property_label(number)}
-            for code, text in labels.items():
-                stems = (
-                    language(code).all_stems([text, local_words(iri)])
-                    if code in LANGUAGES
-                    else frozenset[str]()
-                )
-                said = vocabulary(code).relations
-                called.update(id for id in known if id in said and stems & (said[id].ends | said[id].says))
-            found[iri] = called.most_common(1)[0][0] if called else ""
+            if numbers(world, rows)[0].mean() >= MOSTLY:
+                found[iri] = self._quantity_called(iri, number)
         return found
 
     @cached_property
@@ -682,17 +670,23 @@ class Lexicon:
         """The properties of the data's own that lead to measures or sums of money, by IRI: the relation to a number that each
         is called like ("cost"), "" for none."""
         found, ontology = dict[str, str](), self.world.ontology
-        known = {id for id, one in self.world.relations.items() if one.value == "number"}
-        for iri in self.world.property_numbers:
+        for iri, number in self.world.property_numbers.items():
             ends = frozenset().union(*(steps[iri] for steps in self.schema.steps if iri in steps))
             codes = {code for kind in ends for code in self.schema.codes[kind]} & ontology.classes.keys()
-            if iri in ontology.properties or not any(ontology.is_a(code, "E54") for code in codes):
-                continue
-            stems = language("en").all_stems([local_words(iri)])
-            said = vocabulary("en").relations
-            called = [id for id in known if id in said and stems & (said[id].ends | said[id].says)]
-            found[iri] = min(called, default="")
+            own = normalise_property(iri) is None
+            if own and any(ontology.is_a(code, "E54") for code in codes):
+                found[iri] = self._quantity_called(iri, number)
         return found
+
+    def _quantity_called(self, iri: str, number: int) -> str:
+        """The relation to a number that a property is called like in most languages; "" for none."""
+        graph, called = self.world.graph, Counter[str]()
+        known = [id for id, one in self.world.relations.items() if one.value == "number"]
+        for code, text in (graph.property_labels(number) | {"en": graph.property_label(number)}).items():
+            if code in LANGUAGES:
+                stems, said = language(code).all_stems([text, local_words(iri)]), vocabulary(code).relations
+                called.update(id for id in known if id in said and stems & (said[id].ends | said[id].says))
+        return called.most_common(1)[0][0] if called else ""
 
     @cached_property
     def years(self) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from crmrag_query.answers.ask import Conversation, ask
+from crmrag_query.graph.graph import Graph
 from tests.support.parse_world import PREFIXES, Museum, build_museum
 
 WOUNDED = {"adler": ("ford", "shot"), "brandt": ("ford", "splinter"), "cramer": ("mill", "shot")}
@@ -140,6 +141,8 @@ def test_both_means_each_of_two(garrison: Museum) -> None:
 FACTS = [
     ("Who was wounded at the Battle of the Mill?", "Cramer Vogt", "Adler Vogt"),  # no other battle's
     ("Who made the Relic drum?", "no “created by” is recorded", "Vogt"),
+    ("Who directed The Storm?", "Gerda Vogt", "Hanno"),  # who paid for it
+    ("What did The Dawn cost?", "no “price” is recorded", "Hanno"),
 ]
 
 
@@ -164,6 +167,16 @@ def test_a_question_that_lacks_its_noun_goes_on_from_the_set_before(
     answer, _ = first[1].ask(garrison.release, further)
     assert answer.set is not None
     assert {member.iri.rpartition("/")[2] for member in answer.set.members} == wanted
+
+
+def test_a_property_reads_from_its_far_end_without_a_second_small_word(garrison: Museum) -> None:
+    graph = garrison.release[Graph]
+    labels = {
+        graph.property_label(number): graph.property_label(number, True)
+        for number in range(len(graph.property_codes))
+    }
+    assert labels["published in"] == "published in it" and labels["performance of"] == "performance of it"
+    assert labels["cost"] == "is cost of"
 
 
 def test_of_what_a_negation_leaves_open_it_is_told_how_much(garrison: Museum) -> None:
