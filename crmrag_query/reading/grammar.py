@@ -1069,6 +1069,11 @@ class Grammar:
             gain = COMPUTED - self.weights.scattered * (1 - min(tie.share, 1.0))
             return made(Compute(kind="group", way=tie.way), per, gain)
         measure = Measure(kind="count", way=tie.way)
+        again = next((one for one in self.items if REPEATEDLY in one.roles), None)
+        if counted and again is not None and meaning.category & EVENT:
+            return made(
+                Compute(kind="rank", measure=measure, at_least=2), again
+            )  # "*rebuilt* more than once"
         if counted and (bounded := _bounds(flags, number, measure)) is not None:
             compute, without, op = bounded
             return replace(made(compute, op), without=without)
@@ -1845,7 +1850,10 @@ class Grammar:
         if best is None or best[0] <= -self.weights.uncovered / 2:
             return None
         gain, node, tie, says = best
-        negated = any(role in DENYING and item.first not in state.used for role, item in ops.items())
+        negated = any(
+            role in DENYING and item.first not in state.used and self._denies(item, says)
+            for role, item in ops.items()
+        )
         done = tie.relation == CARRIED_OUT and not tie.inverse  # by somebody, known or not
         every = (tie.relation and tie.share >= NEARLY_ALL and not state.nodes[0].named) or done
         if every and not ops.keys() & DENYING and not node:
@@ -1859,6 +1867,12 @@ class Grammar:
             tie = replace(tie, way=Way(relations=tuple(ids)))
         return node, Related(way=tie.way, negated=negated), says, gain, True
 
+    def _denies(self, op: Item, says: frozenset[int]) -> bool:
+        """Whether a small word denies what some words say, and not a verb of its own: "lent out and *not* back yet"."""
+        verbs = self.own.roles["verbs.empty"]
+        behind = [at for at in range(op.last, len(self.words)) if at in self.free or self.words[at] in verbs]
+        return not behind or not says.isdisjoint(behind)
+
     def _has_subject(self, says: Collection[int]) -> bool:
         """Whether somebody is named between an auxiliary and a verb, who does what it says: "how many *did each newspaper
         print*"."""
@@ -1871,14 +1885,14 @@ class Grammar:
     def _most_often(
         self, state: State, bare: Related, says: Collection[int], ops: Mapping[str, Item]
     ) -> tuple[Compute, int, frozenset[Doubt]] | None:
-        """A ranking by how often something happened that a verb says, "*repaired* most often", where its superlative stands,
-        and doubts; None for no superlative without a noun, or where the verb speaks of no events."""
-        for role, ascending in (("operators.most", False), ("operators.fewest", True)):
+        """A ranking by how often something happened that a verb says, "*repaired* most often", "*twice* repaired", where the
+        word for how often stands, and doubts; None for none without a noun, or where the verb speaks of no events."""
+        for role in ("operators.most", "operators.fewest", REPEATEDLY):
             done_to = not (bare.negated or bare.way.inverse or state.nodes[0].category & ACTOR)
             if role not in ops or ops[role].first in state.used or not done_to:
                 continue
             behind = ops[role].last
-            if behind in self.free and behind not in says:
+            if role != REPEATEDLY and behind in self.free and behind not in says:
                 continue  # "the most *orders*"
             related = (path for id in bare.way.relations for path in self.world.relations[id].paths)
             steps = dict.fromkeys(path[:1] for path in (*bare.way.paths, *related))
@@ -1888,7 +1902,10 @@ class Grammar:
             ends = pairs(self.world, way, state.nodes[0].nodes, literals=False).cell
             if len(ends) and (self.world.adjacency.categories[ends] & EVENT).all():
                 measure, first = Measure(kind="count", way=way), self._first(state, ops[role])
+                ascending = role == "operators.fewest"
                 made = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
+                if role == REPEATEDLY:
+                    made = Compute(kind="rank", measure=measure, at_least=2)
                 uses = (USED_IN,) in way.paths and not way.types
                 doubt = frozenset({Doubt("used for more than this", ops[role].text)} if uses else ())
                 return made, ops[role].first, doubt
@@ -2345,6 +2362,7 @@ PARTING = ("agent", "with", "about", "to", "from")
 """Prepositions behind which no noun is what a question asks for: "what do you have *by* artists"."""
 AROUND = 6  # words from a title's text within which others only say that it is one
 UNKNOWN_ROLE = "operators.unknown"
+REPEATEDLY = "operators.repeatedly"
 MOST_CALLED = 20_000  # entities whose names are looked at for a question
 DENYING = NEGATIONS | {UNKNOWN_ROLE}
 """Roles of words by which something is not so, or not known to be."""
@@ -2372,7 +2390,7 @@ SUPERLATIVE = RANKING | {"operators.every", "operators.not", "operators.both"}
 MEANT = NEGATIONS | EXCEPTIONS | RANKING | frozenset({
     "operators.more_than", "operators.less_than", "operators.exactly", "operators.at_least", "operators.at_most",
     "operators.breakdown", "operators.per", "operators.titles", "operators.unknown", "operators.same", "operators.pairs",
-    "operators.compare", LASTING,
+    "operators.compare", REPEATEDLY, LASTING,
 })  # fmt: skip
 """Operators that change what is asked for: a reading that does not use one is not whole."""
 WHAT: Mapping[CategoryName, float] = {"Thing": 0.4, "Concept": 0.6, "Event": 0.9, "Actor": 1.0, "Place": 1.0}

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -549,9 +550,26 @@ class Lexicon:
         """The nouns of a language."""
         if code not in self._kinds:
             self._kinds[code] = KindWords(
-                self.world, language(code), lambda id: bool(self.schema.table.ends(self.world, id)[0])
+                self.world,
+                language(code),
+                lambda id: bool(self.schema.table.ends(self.world, id)[0]),
+                self._said_by_whom(code),
             )
         return self._kinds[code]
+
+    def _said_by_whom(self, code: str) -> dict[str, set[str]]:
+        """The properties of the data's own that lead to people and are called by what these did, "worn by", by the stem of
+        the verb."""
+        own, found, actor = language(code), defaultdict[str, set[str]](set), int(Category.Actor)
+        for iri, number in self.world.property_numbers.items():
+            ends = {end for steps in self.schema.steps for end in steps.get(iri, ())}
+            if iri in self.world.ontology.properties or not self._categories(ends) & actor:
+                continue
+            for text in {self.world.graph.property_label(number, False, code), local_words(iri)}:
+                words = tokenize(fold(text))
+                if len(words) > 1 and "agent" in own.preposition_roles(words[-1]):
+                    found[own.stem(words[-2])].add(iri)
+        return found
 
     def speaks(self, code: str, declared: Container[str]) -> bool:
         """Whether the data name kinds in a language, so that a noun of it which they lack tells something; by the languages
@@ -882,10 +900,15 @@ class KindWords:
     nouns by `config/words/kinds.yaml`."""
 
     def __init__(
-        self, world: World, own: Language, stated: Callable[[str], bool] = lambda relation: False
+        self,
+        world: World,
+        own: Language,
+        stated: Callable[[str], bool] = lambda relation: False,
+        done_by: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> None:
-        """``stated``: whether the data states a relation; the nouns for people at the ends of others stand for nobody."""
-        self.world, self.own, self._stated = world, own, stated
+        """``stated``: whether the data states a relation; the nouns for people at the ends of others stand for nobody.
+        ``done_by``: by the stem of a verb the properties of the data's own that say by whom it was done."""
+        self.world, self.own, self._stated, self._done_by = world, own, stated, done_by
         self._phrases: dict[Phrase, list[tuple[Phrase, Kind]]] = {}
         self._forms: dict[Phrase, set[Phrase]] = {}
         self._heads: dict[str, set[int]] = {}
@@ -929,6 +952,7 @@ class KindWords:
                 found.append((last + 1 - start, kinds))
         if not found and words[start] not in self.own.stop:
             kinds = self._compound(words[start]) or self._cognates(stems[start], words[start])
+            kinds = kinds or self._doing(words[start]) or self._told_apart(stems[start])
             if kinds:
                 found.append((1, kinds))
         return found
@@ -1400,6 +1424,31 @@ class KindWords:
         """The stems of kinds' names of one long word, by the sound that spellings share."""
         stems = (phrase[0] for phrase in self._phrases if len(phrase) == 1 and len(phrase[0]) >= COGNATE)
         return {rough(latin(stem), COGNATE): stem for stem in sorted(stems)}
+
+    def _doing(self, word: str) -> list[Kind]:
+        """Those who did what the name of a property of the data's own says, by a noun made of its verb: "wearers",
+        where something is "worn by" people."""
+        verbs = frozenset().union(*(self.own.verbs_of(form) for form in self.own.forms(word)))
+        steps = sorted({step for stem in verbs for step in self._done_by.get(stem, ())})
+        if not steps:
+            return []
+        only = Related(way=Way(paths=tuple((f"^{step}",) for step in steps)))
+        return [self._limited(Target(categories=("Actor",)), only, 0.3)]
+
+    def _told_apart(self, stem: str) -> list[Kind]:
+        """What a word stands for by which types of several words are told apart: "reeds" for the type "reed stops"."""
+        kind = self._typed(sorted(self._modifiers.get(stem, ())), VAGUE)
+        return [kind] if kind is not None else []
+
+    @cached_property
+    def _modifiers(self) -> dict[str, set[int]]:
+        """The types by the stems of the words in their names that are not the noun itself."""
+        found = defaultdict[str, set[int]](set)
+        for text, nodes in self._types.by_text.items():
+            head = self.own.stem(head_of(text, self._types.languages.get(text, ""), self.own))
+            for stem in set(self.own.stems(text)) - {head} - self._generic - self._general_nouns:
+                found[stem] |= nodes
+        return found
 
     def _compound(self, word: str) -> list[Kind]:
         """A compound stands for its last part: "Wandgemälde" for paintings."""
