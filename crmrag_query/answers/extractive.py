@@ -479,6 +479,8 @@ def refusal(release: Release, parsed: Parsed, analysis: Analysis, ranked: Sequen
     # "How many *visitors*", of which no document has any.
     uncounted = any(not words_of(word) for word in asked)
     strange = parsed.guessed and len(strangers) > restricts
+    if analysis.form is not Form.SPECIFIC and restricts:
+        strange = False  # what is understood of a list is told, with the words that are not
     # Of something named, what is said by several words that no document has: its "relative humidity"; two are an aside
     # where others say what ties it.
     strange |= bool(parsed.named) and sum(not words_of(word) for word in lost) > 1 + tied_by_words

@@ -562,6 +562,10 @@ class Grammar:
                     if meaning.category & EVENT:
                         continue  # "qui est mort": nobody is a death
                     yield start(meaning, said_to_be, 0.3), [one for one in spoken if one is not said_to_be]
+                copula = self.own.roles["verbs.be"].intersection(self.words[: said_to_be.first])
+                people = bool(copula) and said_to_be.meanings[0].category & ACTOR
+                if people and self.words[said_to_be.last : said_to_be.last + 1] != ("s",):
+                    return  # "who were the *members*" asks for nobody else whom they have to do with
             nodes = category_nodes(self.world, "Actor")
             if len(nodes):
                 target = Target(categories=("Actor",))
@@ -806,8 +810,13 @@ class Grammar:
             yield from self._attach_amount(state, item, item.value, flags)
             return
         number = self._number_before(item)
+        split = state.places[state.over] if state.over > 0 else None
         for meaning in item.meanings[:MEANINGS]:
             for hops, parent in enumerate(reversed(state.spine)):
+                if split is not None and parent == state.over and self._is_type(split):
+                    if split.last <= item.first and meaning.target == state.nodes[0].target:
+                        yield state  # "by kind *of treatment*", of treatments
+                    continue  # "of each kind were done on *textiles*": no kind of these is meant
                 yield from self._attach_to(state, item, meaning, parent, hops, flags, number)
 
     def _attach_to(
@@ -1063,7 +1072,8 @@ class Grammar:
         per = per or self._of_which(flags)
         if per is not None and self._is_of_another(range(per.last, item.first)):
             per = None  # "per *place of birth* of artists"
-        if per is None and self.form.counts and item.first and self._counts_each(item, meaning):
+        counts = self.form.counts or self._is_type(item)  # "treatments, *by kind*"
+        if per is None and counts and item.first and self._counts_each(item, meaning):
             per = item
         if per is not None:
             gain = COMPUTED - self.weights.scattered * (1 - min(tie.share, 1.0))
@@ -1371,6 +1381,8 @@ class Grammar:
         lead = self._lead(item)
         if ("agent" in lead and "of" not in lead) or lead == {"about"}:
             return False  # works *by* X and *about* X are no works named X
+        if lead and self.own.capitals_name and self._is_plural(place) and len(item.meanings[0].iris) < 2:
+            return False  # nor are the *members of* X called so
         return all(word in self.own.stop and word not in verbs for word in between) and lead <= NAMING
 
     def _is_said(self, state: State, parent: int, item: Item) -> bool:
@@ -1851,8 +1863,8 @@ class Grammar:
             return None
         gain, node, tie, says = best
         negated = any(
-            role in DENYING and item.first not in state.used and self._denies(item, says)
-            for role, item in ops.items()
+            item.roles & DENYING and item.first not in state.used and self._denies(item, says)
+            for item in self.items
         )
         done = tie.relation == CARRIED_OUT and not tie.inverse  # by somebody, known or not
         every = (tie.relation and tie.share >= NEARLY_ALL and not state.nodes[0].named) or done

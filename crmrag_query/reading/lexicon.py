@@ -952,7 +952,7 @@ class KindWords:
                 found.append((last + 1 - start, kinds))
         if not found and words[start] not in self.own.stop:
             kinds = self._compound(words[start]) or self._cognates(stems[start], words[start])
-            kinds = kinds or self._doing(words[start]) or self._told_apart(stems[start])
+            kinds = kinds or self._doing(words[start])
             if kinds:
                 found.append((1, kinds))
         return found
@@ -1434,21 +1434,6 @@ class KindWords:
             return []
         only = Related(way=Way(paths=tuple((f"^{step}",) for step in steps)))
         return [self._limited(Target(categories=("Actor",)), only, 0.3)]
-
-    def _told_apart(self, stem: str) -> list[Kind]:
-        """What a word stands for by which types of several words are told apart: "reeds" for the type "reed stops"."""
-        kind = self._typed(sorted(self._modifiers.get(stem, ())), VAGUE)
-        return [kind] if kind is not None else []
-
-    @cached_property
-    def _modifiers(self) -> dict[str, set[int]]:
-        """The types by the stems of the words in their names that are not the noun itself."""
-        found = defaultdict[str, set[int]](set)
-        for text, nodes in self._types.by_text.items():
-            head = self.own.stem(head_of(text, self._types.languages.get(text, ""), self.own))
-            for stem in set(self.own.stems(text)) - {head} - self._generic - self._general_nouns:
-                found[stem] |= nodes
-        return found
 
     def _compound(self, word: str) -> list[Kind]:
         """A compound stands for its last part: "Wandgemälde" for paintings."""

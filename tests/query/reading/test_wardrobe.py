@@ -1,5 +1,5 @@
-"""A wardrobe with its musical boxes: how often something happened to a thing, who did what a property of the data's own says,
-what a small word denies, and types that one word of their names tells apart.
+"""A wardrobe: how often something happened to a thing, who did what a property of the data's own says, and what a small word
+denies.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ LENT = ("gown", "hat")
 WORN = {"gown": ("anna", "berta"), "cape": ("anna",), "coat": ("carl",)}
 BORN = {"anna": 1901, "berta": 1930, "carl": 1899, "dora": 1880}
 """Dora sews, and wore nothing."""
-BOXES = {"swan": ("reed", "flute"), "lark": ("flute",), "wren": ("reed",)}
-"""Musical boxes with the kinds of their stops."""
 
 
 def _graph() -> str:
@@ -23,8 +21,7 @@ def _graph() -> str:
         PREFIXES,
         "@prefix own: <http://example.org/own/> .",
         'own:worn_by rdfs:label "worn by"@en .',
-        ':garment a crm:E55_Type ; rdfs:label "garment"@en . :box a crm:E55_Type ; rdfs:label "musical box"@en .',
-        ':reed a crm:E55_Type ; rdfs:label "reed stop"@en . :flute a crm:E55_Type ; rdfs:label "flute stop"@en .',
+        ':garment a crm:E55_Type ; rdfs:label "garment"@en .',
     ]
     for name, year in BORN.items():
         rows.append(
@@ -46,15 +43,6 @@ def _graph() -> str:
             f":loan-{name} a crm:E10_Transfer_of_Custody ; crm:P30_transferred_custody_of :{name} ; "
             "crm:P28_custody_surrendered_by :dora ."
         )
-    for name, stops in BOXES.items():
-        rows.append(
-            f':{name} a crm:E22_Human-Made_Object ; rdfs:label "The {name}"@en ; crm:P2_has_type :box .'
-        )
-        rows += [
-            f':{name}-{stop} a crm:E22_Human-Made_Object ; rdfs:label "Rank {at} of the {name}"@en ; '
-            f"crm:P2_has_type :{stop} . :{name} crm:P46_is_composed_of :{name}-{stop} ."
-            for at, stop in enumerate(stops)
-        ]
     return "\n".join(rows)
 
 
@@ -71,7 +59,6 @@ LISTS = [
     ("Which garments were altered?", {name for name, times in GARMENTS.items() if times}),
     ("Which garments were never altered?", {name for name, times in GARMENTS.items() if not times}),
     ("Wearers born before 1910", {"anna", "carl"}),
-    ("Which musical boxes have at least one reed?", {"swan", "wren"}),
 ]
 
 
