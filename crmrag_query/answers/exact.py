@@ -49,6 +49,7 @@ from crmrag_query.plans.records import (
     Target,
     Texted,
     Way,
+    parts_of,
     read_plan,
 )
 from crmrag_query.plans.within import Scope
@@ -311,7 +312,7 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
         if parsed.plan is None or (not parsed.certain and follow_up.contextual is not None):
             parsed = _gone_on(parsed, state)
     else:
-        parsed = parse(release, analysis, before)
+        parsed = _of_other_kind(parse(release, analysis, before), before, question, language)
     where = parsed.plan.where if parsed.plan is not None and parsed.plan.compute.kind == "list" else ()
     for one in where:
         if (
@@ -322,6 +323,20 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
         ):
             parsed = replace(parsed, certain=False)  # "what did he paint?" is not him
     return _leaving_out(release, parsed, follow_up, question)
+
+
+def _of_other_kind(parsed: Parsed, before: Antecedent | None, question: str, code: str) -> Parsed:
+    """A question that goes on and names another kind alone, "and how many prints by him?", with what held of the kind before;
+    others as they are."""
+    plan, last = parsed.plan, before.plan if before is not None else None
+    if plan is None or last is None or plan.where or plan.target == Target() or not last.where:
+        return parsed
+    opens = goes_on(question, code) and plan.compute.kind in ("list", "count")
+    if not opens or last.target == Target() or any(isinstance(one, Among) for one in last.where):
+        return parsed
+    went = as_list(last).model_copy(update={"target": plan.target, "compute": plan.compute})
+    lost = parsed.unknown or parsed.left_out or parsed.unnamed or parsed.negations
+    return replace(parsed, plan=went, certain=before is not None and before.sure and not lost)
 
 
 def _without(text: str, phrases: Phrases) -> str:
@@ -411,9 +426,20 @@ def _read_beside(release: Release, text: str, question: str, before: Antecedent 
     if not text:
         return inner
     whole = parse(release, analysed(release, question), before)
+    if whole.certain and _denied(whole.plan):
+        return whole  # "by artists other than X" leaves out no work that is X
     if inner.certain and not says_otherwise(question, whole.language):
         return inner
     return whole if whole.certain or inner.plan is None else inner
+
+
+def _denied(plan: Plan | None) -> frozenset[str]:
+    """The IRIs of what a plan leaves out, itself or within what something is tied to."""
+    parts = () if plan is None else parts_of(plan)
+    denied = (one for one in parts if getattr(one, "negated", False))
+    return frozenset(
+        iri for one in denied for end in (one, getattr(one, "to", None)) for iri in getattr(end, "iris", ())
+    )
 
 
 def _gone_on(parsed: Parsed, state: ConversationState) -> Parsed:
@@ -439,6 +465,8 @@ def _leaving_out(release: Release, parsed: Parsed, follow_up: FollowUp, question
     if plan is None or not (follow_up.excluded or follow_up.excluded_types):
         return parsed
     known = {iri: node for iri in follow_up.excluded if (node := graph.node(iri)) is not None}
+    if follow_up.kind is Kind.PIVOT and not _denied(plan).isdisjoint(known):
+        return parsed
     if follow_up.kind not in (Kind.MORE, Kind.PIVOT):
         try:
             members = {int(node) for node in members_of(release[World], plan)}

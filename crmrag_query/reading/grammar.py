@@ -441,7 +441,11 @@ class Grammar:
             article = any(
                 at < one.first <= at + 2 for one in self.items if one.sort in ("noun", "name", "number")
             )
-            unheard = not any(one.last < at for one in spoken) and at not in small and not article
+            somebody = word in roles["pronouns.person"] and word not in roles["pronouns.own"]
+            heard = (one for one in spoken if one.last < at)
+            if somebody:  # "prints by *him*" speaks of none of the prints
+                heard = (one for one in heard if any(each.category & ACTOR for each in one.meanings))
+            unheard = not any(heard) and at not in small and not article
             if unheard and any(word in roles[f"pronouns.{one}"] for one in ("many", "thing", "person")):
                 yield Doubt("stands for something", word)
             if not at:
@@ -857,6 +861,10 @@ class Grammar:
             )
         written = item.whole and not self.capitals.isdisjoint(range(item.first, item.last))
         is_said = meaning.named and written and not near.named and not excepted
+        if is_said and negated:  # "artists who are not *American*" are not all but that nation itself
+            is_said = not any(
+                one[1].last in PREMODIFYING for one in self._ways(state, parent, near, meaning, item)
+            )
         if (
             is_said
             and self._is_said_to_be(state, parent, item)
@@ -997,8 +1005,13 @@ class Grammar:
 
     def _unsure_name(self, item: Item, meaning: Meaning) -> frozenset[Doubt]:
         """Why a name may mean something else: it is only a part of one, or only spelled nearly like one."""
-        if item.sort != "name" or item.whole:
+        if item.sort != "name":
             return frozenset()
+        if item.whole:  # "*a portrait* of Jackson", where a picture is called so
+            before = self.words[item.first - 1] if item.first else ""
+            plain = self.capitals.isdisjoint(range(item.first, item.last))
+            common = plain and before in self.own.roles["operators.indefinite"]
+            return frozenset({Doubt("part of a name", item.text)} if common else ())
         like = meaning.named and self._once(
             lambda: is_like(self.graph, self.own, item.text, meaning.nodes), (item, meaning), "like"
         )
@@ -1265,10 +1278,14 @@ class Grammar:
                 doubt |= {Doubt("in which role", item.text)}
                 roles = self.ties.lexicon.typed(frozenset(self.stems[at] for at in says), self.own.code)
                 gain -= w.dropped * bool(roles)  # those who directed did it as directors
+            if leads == {"agent"} and tie.relation in ACQUIRING and not says:
+                gain -= w.unsaid  # "designs *by* Bell" are not what Bell gave
+                doubt |= {Doubt("no word for", tie.key)}
             ends = RECEIVING & {tie.last, *(leg[0].removesuffix("i") for leg in tie.legs[:1])}
             if not tie.relation and ends and leads.isdisjoint(("from", "to")):
                 doubt |= {Doubt("who gave or who received", item.text)}
-            if ambiguous:
+            no_actor = leads == {"agent"} and far.named and tie.last in BY and not far.category & ACTOR
+            if ambiguous or no_actor:  # "by Rembrandt", where a picture is called so
                 doubt |= {Doubt("by whom or of whom", item.text)}
             if far.target is not None and self._is_topic_too(tie, far.target.types, near):
                 doubt |= {Doubt("a kind or one of it", item.text)}
@@ -1458,7 +1475,12 @@ class Grammar:
             # "Without a date" denies the one that a bare year would give, not each part of it.
             for gain, tie, covered in scored[: TRIED if period is not None else 1]:
                 rare = tie in unsaid and tie.share < RARE and any(one.share > 3 * tie.share for one in unsaid)
-                doubt = state.doubt | {Doubt("which date", item.text)} if rare else state.doubt
+                edge = tie.relation in EDGES and not self._said_by(
+                    tie
+                )  # when it was begun, where only that is told
+                doubt = state.doubt | {Doubt("which date", item.text)} if rare or edge else state.doubt
+                if self._dates_more(near, tie, (one for _, one, _ in scored)):
+                    doubt |= {Doubt("which date", item.text)}
                 negated = bool(flags.keys() & DENYING)
                 going_on = self._going_on(near, tie)
                 lasting = going_on is not None or self._is_office(near, place)
@@ -1476,6 +1498,21 @@ class Grammar:
             dated = any(tie.relation == "created_on" for _, tie, _ in scored)
             if period is not None and not dated:
                 yield from self._attach_year(state, parent, period, flags)
+
+    def _dates_more(self, near: Meaning, tie: Tie, dates: Iterable[Tie]) -> bool:
+        """Whether things of which the tie tells no date have one by another way that may be meant as well: books that state
+        when they were made, or when they were published."""
+        meant = [one for one in dates if one.relation in AGES or (one.way.paths and not one.way.then)]
+        own = [one for one in meant if one.relation or max(map(len, one.way.paths)) == 1]
+        if tie not in own:
+            return False
+
+        def found() -> bool:
+            has = leading_to(self.world, tie.way, None)[near.nodes]
+            more = (leading_to(self.world, one.way, None)[near.nodes] & ~has for one in own)
+            return any(RARE * has.sum() < one.sum() for one in more)
+
+        return self._once(found, (near,), "dates more", tie.way)
 
     def _attach_year(
         self, state: State, parent: int, period: Interval, flags: Mapping[str, Item]
@@ -2081,6 +2118,8 @@ class Grammar:
                 if not len(works.nodes):
                     return None
                 found = self._ways(replace(state, covered=frozenset()), 0, near, works, unsaid)
+                made = [one for one in found if one[1].relation in CREATION]
+                found = made if made and near.category & ACTOR else found  # "the most prolific" made most
                 if found:
                     measure = Measure(kind="count", way=found[0][1].way)
                     first = self._first(state, ops[role])

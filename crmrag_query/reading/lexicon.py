@@ -55,6 +55,11 @@ def local_words(iri: str) -> str:
     return re.sub(r"[_\-.]+", " ", re.sub(r"(?<=[a-zà-ÿ])(?=[A-Z])", " ", last))
 
 
+def unqualified(name: str) -> str:
+    """A folded name without what qualifies it: "Gold (metal)" is "gold"."""
+    return fold(_QUALIFIER.sub("", name))
+
+
 @dataclass(frozen=True)
 class Types:
     """The types of a data set (what P2 leads to, and the broader ones): their nodes by folded name, with and without what
@@ -85,7 +90,7 @@ def types_of(world: World) -> Types:
     languages: dict[str, str] = {}
     for node, iri, own in zip(nodes.tolist(), iris, texts, strict=True):
         for text, lang in (own or {local_words(iri): ""}).items():
-            bare = fold(_QUALIFIER.sub("", text))
+            bare = unqualified(text)
             languages.setdefault(bare, lang[:2])
             for variant in (fold(text), bare):
                 by_text.setdefault(variant, set()).add(node)
@@ -1061,13 +1066,18 @@ class KindWords:
         for text, nodes in by_text.items():
             if (
                 0 < len(self.own.stems(text)) <= MOST_WORDS
-                and (kind := self._typed(sorted(by_label.called(text)), 0.0)) is not None
+                and (kind := self._typed(sorted(by_label.called(text)), self._likely(text))) is not None
             ):
                 self._add(text, kind)
                 self._heads.setdefault(head_of(text, languages.get(text, ""), self.own), set()).update(nodes)
                 if any(node in broader for node in nodes):
                     self._add(text, self._narrower(nodes))
         return by_label
+
+    def _likely(self, text: str) -> float:
+        """What it costs that a noun means a type whose name a small word ends, "adhesive *only*": it means others as well."""
+        last = tokenize(text)[-1]
+        return VAGUE if last in self.own.stop and len(self.own.stems(text)) < len(tokenize(text)) else 0.0
 
     def _narrower(self, nodes: Iterable[int]) -> Kind:
         """The concepts below some, as those by which things are told apart: each *gauge*, the *techniques*."""

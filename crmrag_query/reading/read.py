@@ -28,10 +28,13 @@ from crmrag_query.plans.records import (
     Column,
     Compute,
     Constraint,
+    Either,
     Measure,
+    Member,
     Plan,
     Related,
     Target,
+    Texted,
     Way,
     flattened,
     parts_of,
@@ -62,7 +65,15 @@ from crmrag_query.reading.items import (
     joined,
     size_of,
 )
-from crmrag_query.reading.lexicon import ACTIVE, Lexicon, PhraseSpan, relation_spans, verbs, vocabulary
+from crmrag_query.reading.lexicon import (
+    ACTIVE,
+    Lexicon,
+    PhraseSpan,
+    relation_spans,
+    unqualified,
+    verbs,
+    vocabulary,
+)
 from crmrag_query.reading.records import Antecedent, Meaning, as_list
 from crmrag_query.reading.ties import Ties
 from crmrag_query.text import fold
@@ -417,6 +428,8 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     whole &= bool(best.plan.compute.kind != "ask" or best.plan.where or not compares)
     whole &= not _may_be_turned(best.plan, analysis)
     whole &= not _is_merged(release, best.plan)
+    whole = whole and not _are_told_twice(release, best.plan)
+    whole = whole and not _texts_tell_more(release, best, language(analysis.reading.language))
     return Parsed(
         plan=best.plan,
         score=best.score,
@@ -453,12 +466,80 @@ def _is_merged(release: Release, plan: Plan) -> bool:
     return any(graph.flags[node] & FLAG_SUSPECT or _has_many_names(graph, node) for node in nodes)
 
 
-MANY_NAMES = 4  # of a place in one language, and more
+def _texts_tell_more(release: Release, best: Reading, own: Language) -> bool:
+    """Whether what the data writes of materials, "watercolor on ivory", gives another set than its links to a material."""
+    world = release[World]
+    if MEDIUM not in world.relations or not release[Ties].reach(MEDIUM)[0]:
+        return False
+    wider = _by_texts_too(best.plan, release[Graph], world, own)
+    try:
+        return wider != best.plan and digest(results(wider, world)) != best.result
+    except QuestionError:
+        return False
+
+
+MEDIUM = "medium_note"
+
+
+def _by_texts_too(plan: Plan, graph: Graph, world: World, own: Language) -> Plan:
+    """The plan with all whose texts on materials hold a name of one, wherever it asks for what is made of that."""
+
+    def widened(one: Constraint) -> Constraint:
+        if isinstance(one, Member):
+            return one.model_copy(update={"plan": _by_texts_too(one.plan, graph, world, own)})
+        if not isinstance(one, Related):
+            return one
+        if (
+            one.way.relations == ("made_of",)
+            and not one.way.inverse
+            and (ends := (*one.to.iris, *one.to.types))
+        ):
+            nodes = world.nodes_of(ends).tolist()
+            names = {unqualified(label.text) for node in nodes for label in graph.labels(node)}
+            names |= {form for name in names if " " not in name for form in own.forms(name)}
+            if names:
+                held = Plan(where=(Texted(texts=tuple(sorted(names)), whole=True),))
+                text = Related(way=Way(relations=(MEDIUM,)), to=Anchor(plan=held))
+                plain = one.model_copy(update={"negated": False})
+                return Either(of=(plain, text), negated=one.negated)
+        if one.to.plan is not None:
+            inner = _by_texts_too(one.to.plan, graph, world, own)
+            return one.model_copy(update={"to": one.to.model_copy(update={"plan": inner})})
+        return one
+
+    return plan.model_copy(update={"where": tuple(map(widened, plan.where))})
+
+
+MANY_NAMES = 4  # of a place or group in one language, and more
+
+
+def _codes(graph: Graph, node: int) -> set[str]:
+    return {graph.class_code(int(number)) for number in graph.types(node)}
+
+
+def _are_told_twice(release: Release, plan: Plan) -> bool:
+    """Whether many of the people that a plan gives, or ranks, have the name of others of them: records of one person."""
+    world, graph = release[World], release[Graph]
+    if plan.compute.kind not in ("list", "count", "rank"):
+        return False
+    members = results(plan.model_copy(update={"compute": Compute()}), world).members
+    if (
+        not 2 * TWICE <= len(members) <= LOOKED_THROUGH
+        or not ((world.adjacency.categories[members] & int(Category.Actor)) != 0).all()
+    ):
+        return False
+    again = len(members) - len({graph.label(int(node)) for node in members})
+    return again >= max(TWICE, len(members) * SEVERAL_TIMES)
+
+
+TWICE, SEVERAL_TIMES = 3, 0.1
+"""How many of a name that others have, and what share of all, are more than namesakes; ours."""
+LOOKED_THROUGH = 5000  # people whose names are compared
 
 
 def _has_many_names(graph: Graph, node: int) -> bool:
-    """Whether a place is called by several names that are made of words, as no single place is."""
-    if graph.category(node) != Category.Place:
+    """Whether a place or a group is called by several names that are made of words, as no single one is."""
+    if graph.category(node) not in (Category.Place, Category.Actor) or "E21" in _codes(graph, node):
         return False
     plain = (label for label in graph.labels(node) if label.text.replace(" ", "").isalpha())
     names = Counter(lang for lang, _ in {(label.lang, fold(label.text)) for label in plain})
