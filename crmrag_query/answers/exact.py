@@ -426,11 +426,10 @@ def _read_beside(release: Release, text: str, question: str, before: Antecedent 
     if not text:
         return inner
     whole = parse(release, analysed(release, question), before)
-    if whole.certain and _denied(whole.plan):
-        return whole  # "by artists other than X" leaves out no work that is X
-    if inner.certain and not says_otherwise(question, whole.language):
+    denies = bool(_denied(whole.plan))  # "by artists other than X" leaves out no work that is X
+    if inner.certain and not says_otherwise(question, whole.language) and not (whole.certain and denies):
         return inner
-    return whole if whole.certain or inner.plan is None else inner
+    return whole if whole.certain or denies or inner.plan is None else inner
 
 
 def _denied(plan: Plan | None) -> frozenset[str]:

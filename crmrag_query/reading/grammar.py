@@ -588,8 +588,8 @@ class Grammar:
                 group = Compute(kind="group", way=Way(relations=("type",)))
                 begun = replace(start(meaning, of, 1.6), compute=group, used=self._per_words())
                 yield begun, [one for one in spoken if one is not of and one is not direct]
-        chosen = [direct] if direct is not None else []
-        chosen += [one for one in (*nouns[:2], *referring[:1]) if one is not direct]
+        chosen = [direct] if direct is not None else [self._head_of(nouns[0], nouns)] if nouns else []
+        chosen += [one for one in (*nouns[:2], *referring[:1]) if one not in chosen]
         for place, item in enumerate(chosen):
             score = 0.8 if item is direct else 0.3 if not place else -0.3
             if item is not direct and form.what and self._is_subject(item):

@@ -111,20 +111,41 @@ class Reader:
         for first in range(0, len(nodes), ROWS_AT_ONCE):
             check()
             block = nodes[first : first + ROWS_AT_ONCE]
-            for at, (node, dates) in enumerate(zip(block, details.all_dates(block), strict=True), first):
+            ranked = None if values is None else values[first : first + len(block)]
+            texts = (
+                None if ranked is None or measure is None else self.all_shown(block, ranked, measure, unit)
+            )
+            for at, (node, dates) in enumerate(zip(block, details.all_dates(block), strict=True)):
                 named = self.named(node)
-                value = None if values is None else values[at]
+                value = None if ranked is None else ranked[at]
                 yield Member(
                     named.iri,
                     named.label,
                     value,
-                    "" if value is None else self.shown(value, measure, unit),
+                    texts[at]
+                    if texts is not None
+                    else ""
+                    if value is None
+                    else self.shown(value, measure, unit),
                     dates.text if dates else "",
                     next(iter(graph.images(node)), ""),
                     self.all_named(type_nodes(graph, node)),
                     details.classes(node),
                     read=is_read(named.iri),
                 )
+
+    def all_shown(
+        self, nodes: Sequence[int], values: Sequence[float], measure: Measure, unit: int = -1
+    ) -> list[str]:
+        """The values of members in words; the whole of a member's own date of which one is the first or the last day,
+        "1670–1680"."""
+        found = [self.shown(value, measure, unit) for value in values]
+        if measure.kind in ("earliest", "latest"):
+            for at, dates in enumerate(self.details.all_dates(nodes)):
+                end = None if dates is None else dates.begin if measure.kind == "earliest" else dates.end
+                if dates is not None and end is not None and int(end) == civil(int(values[at]))[0]:
+                    found[at] = dates.text
+        return found
 
     def shown(self, value: float, measure: Measure | None, unit: int = -1) -> str:
         """A value in words, with its unit: a day number as its year, since a day is often only where a year begins."""
@@ -382,12 +403,13 @@ class Table:
         measure, values = self.compute.measure, self.outcome.values
         if self.compute.kind != "rank" or values is None:
             return rows
-        cells = [
-            count_cell(int(value))
-            if measure is None or measure.kind == "count"
-            else Cell(reader.shown(value, measure, self.outcome.unit), number=value)
-            for value in values[first : first + len(block)].tolist()
-        ]
+        numbers = values[first : first + len(block)].tolist()
+        if measure is None or measure.kind == "count":
+            cells = [count_cell(int(value)) for value in numbers]
+        else:
+            nodes = block[:, 0].tolist()
+            texts = reader.all_shown(nodes, numbers, measure, self.outcome.unit)
+            cells = [Cell(text, number=value) for text, value in zip(texts, numbers, strict=True)]
         return [(*row, cell) for row, cell in zip(rows, cells, strict=True)]
 
     def _group(self, cell: int, reader: Reader) -> Cell:
