@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import itertools
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -156,22 +156,27 @@ def test_a_path_is_dead_exactly_when_no_chain_of_typed_entities_matches() -> Non
             if len(path.steps) <= 2 and not any(step.recursive for step in path.steps):
                 ends = {code for code in ONTOLOGY.classes if CATEGORIES.of([code]) == fr.domain}
                 for step in path.steps:
-                    ends = {b for a, b in pairs(step) if a in ends}
+                    ends = {b for starts, to in ways(step) if ends & starts for b in to}
                 alive = any(
                     not CATEGORIES.all_of([code]) or CATEGORIES.all_of([code]) & fr.range for code in ends
                 )
                 assert alive != (path.id in dead), path.id
 
 
-def pairs(step: Step) -> list[tuple[str, str]]:
-    """Classes of two entities that a triple may join which counts for the step."""
-    found: list[tuple[str, str]] = []
+def ways(step: Step) -> list[tuple[set[str], set[str]]]:
+    """Of each property that counts for the step, the classes of an entity at its start and of one at its end."""
+    found = []
     for code, forward in resolve(step, ONTOLOGY):
         term = ONTOLOGY.property_(code)
         start, end = (term.domain, term.range) if forward else (term.range, term.domain)
-        within = [[c for c in ONTOLOGY.classes if not top or ONTOLOGY.is_a(c, top)] for top in (start, end)]
-        found.extend(itertools.product(within[0], within[1]))
+        found.append((within(start), within(end)))
     return found
+
+
+@cache
+def within(top: str) -> set[str]:
+    """The classes below one, itself included; all of them where there is none."""
+    return {code for code in ONTOLOGY.classes if not top or ONTOLOGY.is_a(code, top)}
 
 
 def test_recursion_may_take_no_step_at_all() -> None:
