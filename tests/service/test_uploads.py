@@ -173,17 +173,19 @@ FORMS: dict[str, tuple[str, bytes, int]] = {
 
 
 @pytest.mark.parametrize("which", FORMS)
-def test_a_form_that_is_made_to_do_harm_is_refused(project: Project, http: httpx.Client, which: str) -> None:
+def test_a_form_that_is_made_to_do_harm_is_refused(
+    untouched: Project, refusing: httpx.Client, which: str
+) -> None:
     kind, body, status = FORMS[which]
     began = time.monotonic()
-    sent = http.post("/documents/upload", content=body, headers={**KEY, "Content-Type": kind})
-    assert sent.status_code == status and inbox(project) == []
+    sent = refusing.post("/documents/upload", content=body, headers={**KEY, "Content-Type": kind})
+    assert sent.status_code == status and inbox(untouched) == []
     assert time.monotonic() - began < 20
 
 
 @pytest.mark.parametrize("address", ["/documents/upload", "/api/v1/documents?dataset=churches&name=x.pdf"])
 def test_a_document_without_an_announced_length_is_cut_off(
-    project: Project, http: httpx.Client, address: str
+    untouched: Project, refusing: httpx.Client, address: str
 ) -> None:
     taken = 0
 
@@ -195,13 +197,13 @@ def test_a_document_without_an_announced_length_is_cut_off(
             yield bytes(1 << 20)
 
     with suppress(httpx.WriteError):  # the connection may be closed before all is sent
-        assert http.post(address, content=pieces(), headers={**KEY, **PDF}).status_code == 413
-    assert taken < 200 and inbox(project) == []
+        assert refusing.post(address, content=pieces(), headers={**KEY, **PDF}).status_code == 413
+    assert taken < 200 and inbox(untouched) == []
 
 
-def test_a_document_that_drips_is_not_waited_for(project: Project) -> None:
+def test_a_document_that_drips_is_not_waited_for(untouched: Project) -> None:
     app = application(
-        open_engine(str(project.data)),
+        open_engine(str(untouched.data)),
         uploading=("sender",),
         uploads={"datasets": ("churches",)},
         bounds={"body_seconds": 1},
@@ -214,7 +216,7 @@ def test_a_document_that_drips_is_not_waited_for(project: Project) -> None:
                 "Content-Type: application/pdf\r\nContent-Length: 100000\r\n\r\n%PDF-1.7".encode()
             )
             assert b" 408 " in connection.recv(200)
-    assert inbox(project) == []
+    assert inbox(untouched) == []
 
 
 def test_a_name_that_deceives_is_told_plainly(http: httpx.Client) -> None:
@@ -223,7 +225,7 @@ def test_a_name_that_deceives_is_told_plainly(http: httpx.Client) -> None:
 
 
 def test_few_documents_are_looked_at_at_once_and_questions_are_answered_meanwhile(
-    http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+    refusing: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inside, most, go = 0, 0, threading.Event()
 
@@ -239,9 +241,9 @@ def test_few_documents_are_looked_at_at_once_and_questions_are_answered_meanwhil
         "crmrag_query.service.uploads._entry", lambda name: look if name == "inspect" else None
     )
     with ThreadPoolExecutor(12) as threads:
-        sent = [threads.submit(send, http, pdf(f"{TEXT} {n}")) for n in range(12)]
+        sent = [threads.submit(send, refusing, pdf(f"{TEXT} {n}")) for n in range(12)]
         until(lambda: inside > 0)
-        assert http.get("/api/v1/datasets", headers=OTHER).status_code == 200
+        assert refusing.get("/api/v1/datasets", headers=OTHER).status_code == 200
         go.set()
         assert {one.result().status_code for one in sent} == {400}
     assert most <= LOOKED
@@ -261,9 +263,9 @@ def test_an_inbox_holds_only_so_much_and_other_data_sets_take_nothing(
     assert listed["total"] == 3 and {one["state"] for one in listed["documents"]} == {"waiting"}
 
 
-def test_without_configuration_nothing_can_be_sent(project: Project) -> None:
+def test_without_configuration_nothing_can_be_sent(untouched: Project) -> None:
     with (
-        served(application(open_engine(str(project.data)))) as address,
+        served(application(open_engine(str(untouched.data)))) as address,
         httpx.Client(base_url=address) as client,
     ):
         sent = client.post(
@@ -274,11 +276,11 @@ def test_without_configuration_nothing_can_be_sent(project: Project) -> None:
 
 
 def test_what_cannot_be_read_is_refused_at_once_where_the_building_side_is_installed(
-    http: httpx.Client,
+    refusing: httpx.Client,
 ) -> None:
-    sent = send(http, pdf(TEXT)[:900])
+    sent = send(refusing, pdf(TEXT)[:900])
     assert sent.status_code == 400 and "cut off" in sent.json()["detail"]
-    sent = send(http, pdf(*["a page"] * 21))
+    sent = send(refusing, pdf(*["a page"] * 21))
     assert sent.status_code == 413 and "21 pages, and 20 are allowed" in sent.json()["detail"]
 
 
