@@ -27,6 +27,7 @@ _SECTIONS = ("questions", "operators", "verbs", "prepositions", "dialogue", "pro
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every word is a text: "no" and "on", too
 LONGEST_ENDING = 4  # letters of a noun's ending that its other forms may share
 MAN = 3  # letters of an irregular ending that compounds share, "man / men", and of what is left without an ending
+_LONGEST_NAME = 60  # characters of a text whose stems are kept: names of kinds come again with each release that is opened
 _MOST_STEMS = 200_000  # kept of one language; a data set's names and documents have about as many words
 
 
@@ -90,6 +91,7 @@ class Language:
     _agreement: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
     _contracted: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     _stems: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+    _names: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def stem(self, word: str) -> str:
         """The stem of a folded word."""
@@ -170,7 +172,14 @@ class Language:
 
     def stems(self, text: str) -> tuple[str, ...]:
         """Stems of the words of a text, in order, without stop words."""
-        return tuple(self.stem(word) for word in tokenize(text) if word not in self.stop)
+        found = self._names.get(text)
+        if found is None:
+            found = tuple(self.stem(word) for word in tokenize(text) if word not in self.stop)
+            if len(text) <= _LONGEST_NAME:
+                if len(self._names) > _MOST_STEMS:
+                    self._names.clear()
+                self._names[text] = found
+        return found
 
     def all_stems(self, texts: Iterable[str]) -> frozenset[str]:
         """Stems of all words of some texts."""
