@@ -559,6 +559,12 @@ class Grammar:
             yield start(plan_meaning(self.world, self.earlier), None, lead), list(spoken)
             if set(self.words[:1]) & self.own.roles["dialogue.only"] or lacks_noun(self.words, self.own):
                 return  # "only the women", "which are women": of those before
+        most = any(not one.roles.isdisjoint(COUNTED) for one in self.items)
+        where = any("questions.where" in one.roles for one in self.items)
+        if most and where and len(places := category_nodes(self.world, "Place")):
+            target = Target(categories=("Place",))  # "*where* were the *most* coins found"
+            asked = Meaning(places, target, generic=True, category=int(Category.Place))
+            yield start(asked, None, 0.6), list(spoken)
         if form.who and direct is None:
             said_to_be = next((noun for noun in nouns if self._is_predicate(noun)), None)
             if said_to_be is not None:
@@ -1827,6 +1833,9 @@ class Grammar:
         score -= w.unused * len(unused)
         if compute.kind in ("list", "count", "ask") and not where and head.generic:
             score -= 1.0
+        if compute.kind == "rank" and head.category == int(Category.Place) and head.generic:
+            asides -= {Doubt("where or when")}
+        score -= w.dropped * (compute.kind == "rank" and Doubt("where or when") in asides)
         doubt |= frozenset(Doubt("not said", text) for text in unused) | asides
         uncovered = tuple(self.words[at] for at in left if self.words[at] not in empty)
         named = frozenset(
@@ -1944,7 +1953,10 @@ class Grammar:
             if role != REPEATEDLY and behind in self.free and behind not in says:
                 continue  # "the most *orders*"
             related = (path for id in bare.way.relations for path in self.world.relations[id].paths)
-            steps = dict.fromkeys(path[:1] for path in (*bare.way.paths, *related))
+            first_steps = (path[:1] for path in (*bare.way.paths, *related))
+            steps = dict.fromkeys(
+                step for step in first_steps if not step[0].endswith("*")
+            )  # to something else
             if not steps:
                 continue
             way = Way(paths=tuple(steps), types=bare.way.types)

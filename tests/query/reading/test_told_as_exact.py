@@ -21,6 +21,7 @@ WORKS = {
 }
 """Works with their type, maker, years, material by a link, and in words."""
 GIVEN = ("w3", "w4")
+MADE_IN = {"w0": "hafen", "w1": "hafen", "w3": "hafen", "w4": "stadt"}
 COPIES = 8
 """Records of one person."""
 ATLASES = {"a0": ("made", 1590), "a1": ("made", 1610), "a2": ("published", 1580), "a3": ("published", 1620)}
@@ -43,6 +44,7 @@ def _graph() -> str:
         ':giver a crm:E21_Person ; rdfs:label "Ida Holm"@en . :copyist a crm:E55_Type ; rdfs:label "copyist"@en .',
         *(f':gallery rdfs:label "{name} Gallery"@en .' for name in ("North", "South", "East", "West")),
         ":gallery a crm:E74_Group .",
+        *(f':{name} a crm:E53_Place ; rdfs:label "{name.title()}"@en .' for name in ("hafen", "stadt")),
     ]
     for name in ("painting", "print", "drawing", "atlas"):
         rows.append(f':{name} a crm:E55_Type ; rdfs:label "{name}"@en .')
@@ -57,6 +59,8 @@ def _graph() -> str:
             f"crm:P52_has_current_owner :gallery . :making-{name} a crm:E12_Production ; crm:P108_has_produced :{name} ; "
             f"crm:P14_carried_out_by :{maker} ."
         )
+        if name in MADE_IN:
+            rows.append(f":making-{name} crm:P7_took_place_at :{MADE_IN[name]} .")
         if first is not None and last is not None:
             rows.append(_dated(f":making-{name}", "crm:P4_has_time-span", f":span-{name}", first, last))
         if material:
@@ -118,6 +122,11 @@ def test_what_texts_tell_no_more_of_is_exact(cabinet: Museum) -> None:
 
 def test_the_most_prolific_made_most(cabinet: Museum) -> None:
     assert cabinet.listed(cabinet.parse("Who is the most prolific artist?")) == {"adam"}
+
+
+def test_where_most_were_made_is_a_place(cabinet: Museum) -> None:
+    parsed = cabinet.parse("Where were the most works made?")
+    assert parsed.certain and cabinet.listed(parsed) == {"hafen"}
 
 
 KINDS = [
