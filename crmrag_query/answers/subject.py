@@ -457,6 +457,13 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     found = list(asking.of_clauses(chosen, small, reading.expects))
     held = {at for one in chosen for at in range(one.first, one.last)}
     held = held.union(*(said for _, said, _ in found))
+    held |= {  # "over the years"
+        at + i
+        for at in range(len(words))
+        for length, roles in own.phrases.at(words, at)
+        if "operators.aside" in roles
+        for i in range(length)
+    }
     rest = [word for at, word in enumerate(words) if word and word != BESIDE and at not in held]
     asks = bool(reading.expects) or any(getattr(language.forms, kind).within(rest) for kind in OPENINGS)
     if not asks and not any((one.first, one.last) in nouns for one in chosen):

@@ -2034,7 +2034,8 @@ class Grammar:
         idle = {
             at for one in self.items if "operators.aside" in one.roles for at in range(one.first, one.last)
         }
-        words = {word for at, word in enumerate(self.words) if at not in idle}  # but not "over the years"
+        behind = (*self.words[1:], "")  # but not "over the years", nor "after the year 2000"
+        words = {word for at, word in enumerate(self.words) if at not in idle and not behind[at].isdigit()}
         return next((unit for unit in TIMES if words & self.own.roles[f"time.{unit}"]), "")
 
     def _is_split(self, unit: str, ops: Mapping[str, Item]) -> bool:

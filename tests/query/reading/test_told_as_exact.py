@@ -124,6 +124,10 @@ def test_the_most_prolific_made_most(cabinet: Museum) -> None:
     assert cabinet.listed(cabinet.parse("Who is the most prolific artist?")) == {"adam"}
 
 
+def test_the_year_of_a_date_makes_no_groups(cabinet: Museum) -> None:
+    assert cabinet.listed(cabinet.parse("Prints made after the year 1725")) == {"w4"}
+
+
 def test_where_most_were_made_is_a_place(cabinet: Museum) -> None:
     parsed = cabinet.parse("Where were the most works made?")
     assert parsed.certain and cabinet.listed(parsed) == {"hafen"}
