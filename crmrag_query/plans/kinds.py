@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
@@ -38,7 +38,7 @@ from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.records import Way
 from crmrag_query.plans.world import Mask, World, leading_to
-from crmrag_query.relationships.engine import hop_set
+from crmrag_query.relationships.engine import NONE, hop_set
 from crmrag_query.timing import check
 
 SCHEMA_VERSION = 1
@@ -307,8 +307,8 @@ class Schema:
                 for low, high in kinds:
                     self.steps[low].setdefault(ahead, set()).add(high)
                     self.steps[high].setdefault(back, set()).add(low)
-        self.passing = np.array([self._passing(number) for number in range(count)])
-        self._may_pass = self.passing <= HARD
+        self.passing = [self._passing(number) for number in range(count)]  # looked up one by one
+        self._may_pass = np.array(self.passing) <= HARD
         self._numbers = {step: number for number, step in enumerate(self.moves)}
         self._steps_of_moves = [self._by_property(ahead) for ahead in (False, True)]
         self._leaving = [self._by_kind(ahead) for ahead in (False, True)]
@@ -394,21 +394,24 @@ class Schema:
         cheapest first. What costs more than so many that are known is not walked: each further step costs something."""
         onward = self._onward(goal_kinds)
         found: list[Walk] = []
-        frontier = [Walk((), start, 0.0)]
+        frontier, origin = [Walk((), start, 0.0)], start.tobytes()
         for depth in range(1, longest + 1):
             check()
             highest = found[most - 1].cost if len(found) >= most else math.inf
             leads = list(self._leads(frontier, depth > 1))
             costs: list[dict[str, float]] = []
             for walk, _, kinds in leads:
-                price = min(float(self.passing[kind]) for kind in kinds) if depth > 1 else 0.0
+                price = min(self.passing[kind] for kind in kinds) if depth > 1 else 0.0
                 so_far = walk.cost + price + (0.12 if depth > 1 else 0.0)
                 every = (
                     (step, so_far + self._again(step, walk)) for step in onward(walk, kinds, longest - depth)
                 )
                 costs.append({step: cost for step, cost in every if cost <= highest})
-            within, grown = goal if depth == longest else None, list[Walk]()
-            for number, step, ends in self._led_on([nodes for _, nodes, _ in leads], costs, within):
+            last, grown = depth == longest, list[Walk]()
+            nodes = [nodes for _, nodes, _ in leads]
+            walked = [(origin, *walk.steps) for walk, _, _ in leads]
+            onwards = self._led_on(nodes, costs, goal) if last else self._led_before(walked, nodes, costs)
+            for number, step, ends in onwards:
                 if depth == 1 and len(start) == 1:
                     ends = ends[ends != start[0]]
                 if not len(ends):
@@ -418,7 +421,7 @@ class Schema:
                 led = frozenset(kind for kind in kinds if step in self.steps[kind])
                 through = (*walk.through, led) if depth > 1 else ()
                 grown.append(Walk((*walk.steps, step), ends, costs[number][step], through))
-                inside = ends if within is not None else ends[goal[ends]]
+                inside = ends if last else ends[goal[ends]]
                 if len(inside):
                     found.append(Walk(grown[-1].steps, inside, grown[-1].cost, through))
             found.sort(key=lambda walk: (walk.cost, len(walk.steps), walk.steps))
@@ -479,6 +482,26 @@ class Schema:
                 check()
                 ends = hop_set(self.world.adjacency, self.moves[step], nodes)
                 yield number, step, ends if within is None else ends[within[ends]]
+
+    def _led_before(
+        self, walked: Sequence[tuple[Hashable, ...]], starts: Sequence[Ints], steps: Sequence[Collection[str]]
+    ) -> Iterator[tuple[int, str, Ints]]:
+        """`_led_on` of walks that go on whatever their goal is: a question asks for those from one start to many goals. What
+        each leads to is kept by where it began and its steps (``walked``)."""
+        unknown: list[list[str]] = [[] for _ in starts]
+        for number, some in enumerate(steps):
+            for step in some:
+                known = self.world.recent((*walked[number], step))
+                if known is None:
+                    unknown[number].append(step)
+                else:
+                    yield number, step, known.ascending
+        led = {(number, step): ends for number, step, ends in self._led_on(starts, unknown, None)}
+        for number, some in enumerate(unknown):
+            for step in some:
+                ends = led.get((number, step), NONE)
+                self.world.keep((*walked[number], step), ends)
+                yield number, step, ends
 
     def _led_at_once(
         self, starts: Sequence[Ints], steps: Sequence[Collection[str]], within: Mask | None

@@ -100,6 +100,10 @@ class Held:
         found[self.nodes] = True
         return found
 
+    @property
+    def ascending(self) -> Ints:
+        return np.flatnonzero(self.mask).astype(np.int32) if self.nodes is None else self.nodes
+
     def shared(self, other: Held) -> int:
         """How many nodes stand in both."""
         if self.nodes is None and other.nodes is None:
@@ -142,12 +146,20 @@ class World:
 
         The readings of one question ask for the same conditions again and again.
         """
+        known = self.recent(key)
+        return self.keep(key, make()) if known is None else known
+
+    def recent(self, key: Hashable) -> Held | None:
+        """The nodes that were kept for a key; None where they were not, or not lately."""
         with self._making:
             known = self._recent.get(key)
             if known is not None:
                 self._recent.move_to_end(key)
-                return known
-        found = Held.of(self.size, make())
+            return known
+
+    def keep(self, key: Hashable, nodes: Ints) -> Held:
+        """Keep nodes, ascending, for `recent`."""
+        found = Held.of(self.size, nodes)
         with self._making:
             before = self._recent.pop(key, None)  # another thread may have made it meanwhile
             self._recent[key] = found
