@@ -269,8 +269,10 @@ class Ties:
                     continue
                 check()
                 way = Way(relations=(id,), inverse=inverse)
-                try:  # to all that the relation leads to is to anything: the same for works, things and objects
-                    to, goal = ((), self._everything) if high <= whole else (far.key, far.nodes)
+                # to all of the kinds that the relation leads to: the same for works, things and objects
+                to = met if (met := far_kinds & high) <= whole else far.key
+                try:
+                    goal = self._everything if high <= whole else far.nodes
                     walk = partial(nodes_leading_to, self.world, way, goal)
                     reached = self.world.recalled((way, to), walk).shared(wanted)
                 except QuestionError:
