@@ -1795,6 +1795,8 @@ class Grammar:
             spoken = self._unit_words() | self.own.roles["time.date"]
             left = [at for at in left if self.words[at] not in spoken]
         score -= sum(w.empty_verb if self.words[at] in empty else w.uncovered for at in left)
+        if score < self.least:
+            return  # from here on it only loses
         denied = self.own.concord and any(one.first in used and one.roles & NEGATIONS for one in self.items)
         twice = {role for one in self.items if one.first in used for role in one.roles & MEANT}
         unused = {
