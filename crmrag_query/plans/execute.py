@@ -688,14 +688,19 @@ class Folded:
             check()
             some = needles[first : first + _TOGETHER]
             any_of = "|".join(map(_escaped, some))  # RE2 looks for all of them in one pass
-            held = self._having(some[0]) if len(some) == 1 else _matching(self.column, any_of)
-            if whole and held.any():
+            if len(some) == 1:
+                held, unsure = self._having(some[0], whole)
+            else:
+                held = _matching(self.column, any_of)
+                unsure = held.copy()
+            if whole and unsure.any():
                 pattern = rf"(^|[^\pL\pN])(?:{any_of})([^\pL\pN]|$)"
-                held[held] = _matching(self.column.filter(pa.array(held)), pattern)
+                held[unsure] = _matching(self.column.filter(pa.array(unsure)), pattern)
             found |= held
         return found
 
-    def _having(self, needle: str) -> Mask:
+    def _having(self, needle: str, whole: bool) -> tuple[Mask, Mask]:
+        """Which texts hold a folded needle, and of which a look at bytes does not tell whether they do so ``whole``."""
         import pyarrow.compute as pc
 
         sought = needle.encode()
@@ -705,12 +710,28 @@ class Folded:
             hits.append(at)
             at = self.utf8.find(sought, at + 1)
         if at >= 0:
-            return np.array(pc.match_substring(self.column, needle).to_numpy(zero_copy_only=False), bool)
-        found = np.zeros(len(self), bool)
+            held = np.array(pc.match_substring(self.column, needle).to_numpy(zero_copy_only=False), bool)
+            return held, held.copy()
+        held, unsure = np.zeros(len(self), bool), np.zeros(len(self), bool)
         hit = np.array(hits, np.int64)
         row = np.searchsorted(self.ends, hit, side="right") - 1
-        found[row[hit + len(sought) <= self.ends[row + 1]]] = True
-        return found
+        within = hit + len(sought) <= self.ends[row + 1]
+        hit, row = hit[within], row[within]
+        if not whole or not len(hit):
+            held[row] = True
+            return held, unsure
+        texts, behind = np.frombuffer(self.utf8, np.uint8), hit + len(sought)
+        before = np.where(hit > self.ends[row], _IN_WORDS[texts[hit - 1]], 0)
+        after = np.where(behind < self.ends[row + 1], _IN_WORDS[texts[behind % len(texts)]], 0)
+        around = np.maximum(before, after)
+        unsure[row[around == 1]] = True
+        unsure[row[around == 0]] = False  # it stands there as a word, wherever else it stands
+        held[row[around < 2]] = True
+        return held, unsure
+
+
+_IN_WORDS = np.array([2 if chr(byte).isalnum() else 0 for byte in range(128)] + [1] * 128, np.uint8)
+"""By a byte of UTF-8 beside a word: 0 where it is no part of it, 2 where it is, 1 where the letter has several bytes."""
 
 
 def _matching(texts: pa.LargeStringArray, pattern: str) -> Mask:
