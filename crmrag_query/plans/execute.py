@@ -821,7 +821,13 @@ def _stated(world: World, constraint: Constraint, among: Mask) -> Mask:
 def related(world: World, constraint: Related, among: Mask | None = None) -> Mask:
     """Nodes, perhaps of ``among`` alone, that lead by the way to the anchor, negated or not."""
     way, anchor = constraint.way, constraint.to
-    return _recalled(world, way, anchor, lambda: anchored(world, anchor), among)
+
+    def ends() -> Ints | None:  # readings lead by several ways to the same
+        if anchor == Anchor():
+            return None
+        return world.recalled(anchor, lambda: _nodes_of(world, anchor)).ascending
+
+    return _recalled(world, way, anchor, ends, among)
 
 
 def dated(world: World, constraint: Dated, among: Mask | None = None) -> Mask:
@@ -890,8 +896,10 @@ def _span(world: World, constraint: Dated, nodes: Ints | slice = ALL) -> tuple[I
 
 def anchored(world: World, anchor: Anchor, asked: Mask | None = None) -> Ints | None:
     """The nodes of an anchor, ascending; None for anything at all. ``asked``: a plan's members are told of these alone."""
-    if not (anchor.iris or anchor.types or anchor.plan):
-        return None
+    return _nodes_of(world, anchor, asked) if anchor.iris or anchor.types or anchor.plan else None
+
+
+def _nodes_of(world: World, anchor: Anchor, asked: Mask | None = None) -> Ints:
     found = np.zeros(world.size, bool)
     found[world.nodes_of(anchor.iris)] = True
     if anchor.types:
