@@ -115,7 +115,7 @@ def statements_of(release: Release, node: int) -> list[Statement]:
 def _price(release: Release, schema: Schema, here: int, step: tuple[int, bool], other: int) -> float | None:
     """What it costs to go on from a node; None where what is stated of it is no statement of the thing."""
     graph = release[Graph]
-    category, price = graph.category(other), schema.passing[schema.kind[other]]
+    category, price = graph.category(other), float(schema.passing[schema.kind[other]])
     if price > HARD or category in OTHERS or release[TriplesIndex].degree(other) > HUB:
         return None
     event = category == Category.Event

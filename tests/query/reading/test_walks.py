@@ -72,14 +72,14 @@ def node_by_node(
 
 @given(rows=random_rows, data=st.data())
 def test_walks_are_those_of_a_walk_node_by_node(rows: list[Row], data: st.DataObject) -> None:
-    """However many are walked at once, and however large a set of nodes counts as."""
+    """However many are walked at once, however large a set of nodes counts as, and whatever was walked to before."""
     with tempfile.TemporaryDirectory() as folder:
         graph = graph_from_rows(rows, Path(folder))
         write_triples_index(graph.folder, Path(folder) / "triples")
         world, triples = world_of(graph), TriplesIndex.open(Path(folder) / "triples", graph)
         nodes = list(range(world.size))
         start = sorted(data.draw(st.sets(st.sampled_from(nodes), min_size=1, max_size=4)))
-        goal = data.draw(st.sets(st.sampled_from(nodes), min_size=1))
+        goal, before = (data.draw(st.sets(st.sampled_from(nodes), min_size=1)) for _ in range(2))
         longest, most = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 5))
         mask = world.mask(np.array(sorted(goal), np.int32))
         schema = Schema(world, triples)
@@ -87,7 +87,9 @@ def test_walks_are_those_of_a_walk_node_by_node(rows: list[Row], data: st.DataOb
         wanted = node_by_node(schema, start, goal, kinds, longest)
         for at_once, large in ((module.AT_ONCE, 0), (1, 2), (module.AT_ONCE, module.LARGE)):
             with patch.object(module, "AT_ONCE", at_once), patch.object(module, "LARGE", large):
-                schema = Schema(world, triples)
+                schema = Schema(world_of(graph), triples)  # a world keeps what walks have come to
+                other = world.mask(np.array(sorted(before), np.int32))
+                schema.walks(np.array(start, np.int32), other, schema.kinds(other), longest)
                 found = schema.walks(np.array(start, np.int32), mask, kinds, longest)
                 assert [(walk.cost, walk.steps, walk.ends.tolist(), walk.through) for walk in found] == wanted
                 cheapest = schema.walks(np.array(start, np.int32), mask, kinds, longest, most)
