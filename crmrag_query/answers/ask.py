@@ -813,10 +813,14 @@ class Turn:
         """Whether the best reading gives just what the facts tell."""
         if self.facts is None or not isinstance(self.exact, Exact) or self.exact.set.kind != "list":
             return False
-        facts = Facts(self.release, "")
-        known = (one.of(facts, node) for node in self.facts.nodes for one in self.facts.asked)
-        told = {node for fact in known if fact is not None for node in fact.nodes}
-        return bool(told) and told == set(self.exact.outcome.members.tolist())
+        return bool(self._told_by_facts) and self._told_by_facts == set(self.exact.outcome.members.tolist())
+
+    @cached_property
+    def _told_by_facts(self) -> set[int]:
+        """What the facts that are asked for lead to; none without any."""
+        facts, asked = Facts(self.release, ""), self.facts
+        known = () if asked is None else (one.of(facts, node) for node in asked.nodes for one in asked.asked)
+        return {node for fact in known if fact is not None for node in fact.nodes}
 
     @property
     def _is_list(self) -> bool:
@@ -827,6 +831,8 @@ class Turn:
             return False
         if self._asks_for_kind and form is not Form.SPECIFIC and exact.set.size:
             return True
+        if self._told_by_facts < set(exact.outcome.members.tolist()) and self._told_by_facts:
+            return True  # of those who were born there facts know but some
         return exact.set.size > NAMED and not self._measures and not self._blurs
 
     @property

@@ -613,7 +613,8 @@ def find_exact(
             )
             # "Was it built in the 12th century?", of what dates from 1099 to 1104
             undecided = plan.compute.kind == "ask" and not outcome.value and bool(outcome.excluded)
-            certain = parsed.certain and not (goes_on or passed_over or all_of_it or undecided)
+            loose = goes_on or passed_over or all_of_it or undecided
+            certain = parsed.certain and not (loose or _mostly_unknown(plan, outcome, release[World]))
             told = Told(certain, (*parsed.unknown, *parsed.left_out, *passed_over), parsed.runner_up)
             worded = None if certain or scope is not None else _by_words(release, understood, parsed)
             if worded is not None:
@@ -627,6 +628,15 @@ def find_exact(
         return parsed
     by_model = made.usable or mapped is not None
     return Exact(plan, outcome, found, certain, parsed, made.by if by_model else "", made.notes, by_words)
+
+
+def _mostly_unknown(plan: Plan, outcome: Outcome, world: World) -> bool:
+    """Whether of most things nothing is known that they are ranked by: the oldest of the others need not be the oldest."""
+    measure = plan.compute.measure
+    if plan.compute.first is None or measure is None or measure.kind == "count":
+        return False
+    every = execute(plan.model_copy(update={"compute": Compute()}), world).size
+    return 2 * sum(map(len, outcome.excluded.values())) > every
 
 
 MOST_FORMS = 8  # of a word that is looked for in names and descriptions

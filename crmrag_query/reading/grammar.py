@@ -20,7 +20,7 @@ import numpy as np
 from crmrag_query.dates import Interval, civil
 from crmrag_query.graph.arrays import distinct, shared
 from crmrag_query.graph.graph import Graph
-from crmrag_query.language import PREPOSITION_ROLES, Language
+from crmrag_query.language import LANGUAGES, PREPOSITION_ROLES, Language, language
 from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import comparable, converted, factor_of, known_unit, units_of
 from crmrag_query.plans.records import (
@@ -886,10 +886,12 @@ class Grammar:
         if not meaning.named and self._is_kind_of(near, meaning):
             gain = 1.1 if excepted else 0.5 if self._is_said(state, parent, item) else -0.6
             condition = Condition(None, new, negated)
+            vague = {Doubt("vague", item.text)} if meaning.cost >= VAGUE else set[Doubt]()
             yield replace(
                 grown,
                 conditions=(*state.conditions, (parent, condition)),
                 score=state.score + gain - meaning.cost - far_cost,
+                doubt=grown.doubt | vague,
             )
         unsure = self._unsure_name(item, meaning)
         if not meaning.named and meaning.cost >= VAGUE:
@@ -967,9 +969,9 @@ class Grammar:
             )
 
     def _leads_to_unknown(self, near: Meaning, tie: Tie) -> bool:
-        """Whether some that a way leads to are called "unknown" in the language of the question, or may be: of many the names
-        are not looked at."""
-        words = self.own.roles[UNKNOWN_ROLE]
+        """Whether some that a way leads to are called "unknown" in any language, "Anonym", or may be: of many the names are
+        not looked at."""
+        words = frozenset().union(*(language(code).roles[UNKNOWN_ROLE] for code in LANGUAGES))
 
         def found() -> bool:
             ends = distinct(pairs(self.world, tie.way, near.nodes, literals=False).cell).astype(np.int32)
@@ -1835,6 +1837,7 @@ class Grammar:
         score -= w.unused * len(unused)
         if compute.kind in ("list", "count", "ask") and not where and head.generic:
             score -= 1.0
+        doubt |= self._told_of_few(plan)
         if compute.kind == "rank" and head.category == int(Category.Place) and head.generic:
             asides -= {Doubt("where or when")}
         score -= w.dropped * (compute.kind == "rank" and Doubt("where or when") in asides)
@@ -2078,6 +2081,8 @@ class Grammar:
         chosen = next((one for one in dates if one.way == way), None)
         if chosen is None or self._said_by(chosen):
             return frozenset()
+        if near.category & ACTOR and chosen.relation not in AGES:
+            return frozenset({Doubt("which date", chosen.key)})  # the "oldest patient" is not who came first
         paths = {one.key: self.world.relations[one.relation].paths for one in dates if one.relation}
         others = [one for one in dates if paths.get(one.key) not in (None, paths.get(chosen.key))]
         alike = any(2 * one.share > chosen.share and one.cost <= chosen.cost for one in others)
@@ -2247,6 +2252,44 @@ class Grammar:
             so = tuple(Related(way=way, to=Anchor(plan=Plan(target=one))) for one in wanted)
             return [so[0] if len(so) == 1 else Either(of=so)], frozenset()
         return [], frozenset({Doubt("acquired so or otherwise")})
+
+    def _told_of_few(self, plan: Plan) -> frozenset[Doubt]:
+        """Why a condition on events may hold of more, or of fewer, than the data tells: things are used in events of other
+        kinds than exhibitions, or of which kind an acquisition was is told of few."""
+        found = set[Doubt]()
+        for one in parts_of(plan):
+            if not isinstance(one, Related):
+                continue
+            if one.negated and EXHIBITING & {*one.way.relations} and self._uses > 1:
+                found.add(Doubt("used for more than this", one.way.relations[0]))
+            if (
+                one.way.relations == ("acquisition",)
+                and one.to != Anchor()
+                and self._typed_acquisitions < 0.5
+            ):
+                found.add(Doubt("acquired so or otherwise"))
+        return frozenset(found)
+
+    @property
+    def _uses(self) -> int:
+        """In events of how many classes things are used."""
+        schema = self.ties.schema
+        ends = {end for steps in schema.steps for end in steps.get(USED_IN, ())}
+        return len({code for end in ends for code in schema.codes[end]})
+
+    @property
+    def _typed_acquisitions(self) -> float:
+        """Of which share of acquisitions it is told of which kind they were, by a type or a class of its own."""
+
+        def share() -> float:
+            way = Way(relations=("acquisition",), inverse=True, direct=True)
+            every = np.flatnonzero(leading_to(self.world, way, None))
+            typed = leading_to(self.world, Way(paths=(("P2",),)), None)[every]
+            plain = {kind for kind, codes in enumerate(self.ties.schema.codes) if {"E8"} >= {*codes}}
+            own = ~np.isin(self.ties.schema.kind[every], list(plain))
+            return float((typed | own).mean()) if len(every) else 1.0
+
+        return self._once(share, (), "typed acquisitions")
 
     def _numbers_but(self, plan: Plan) -> set[str]:
         """The numbers of a question that its plan does not have: "grave *12*"."""
@@ -2467,6 +2510,8 @@ EDGES: Mapping[str, Edge] = {
     "creation_began": "begin", "creation_ended": "end", "begun_on": "begin", "ended_on": "end",
 }  # fmt: skip
 """Relations to the first or the last day of a date alone."""
+EXHIBITING = frozenset({"exhibition", "exhibited_in", "exhibited_on"})
+"""Relations to events in which things were shown or used."""
 OWNERSHIP = frozenset({"P22", "P23", "P24"})
 TOPICAL = frozenset({"about", "refers_to", "depicts"})
 """Relations that lead to kinds as well as to things of a kind."""

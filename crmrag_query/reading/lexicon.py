@@ -1391,7 +1391,7 @@ class KindWords:
                 )
         if not types[name] and not generic:
             for like in entry.get("like", ()):
-                if types.get(like) and (kind := self._typed(sorted(types[like]), 0.35)) is not None:
+                if types.get(like) and (kind := self._typed(sorted(types[like]), VAGUE)) is not None:
                     yield kind
         vague = categories[:1]
         if vague != ("Thing",) and not generic and not maker and occurs(self.world, Target(categories=vague)):
