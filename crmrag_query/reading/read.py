@@ -534,7 +534,7 @@ def _are_told_twice(release: Release, plan: Plan) -> bool:
 
 TWICE, SEVERAL_TIMES = 3, 0.1
 """How many of a name that others have, and what share of all, are more than namesakes; ours."""
-LOOKED_THROUGH = 5000  # people whose names are compared
+LOOKED_THROUGH = 2000  # people whose names are compared
 
 
 def _has_many_names(graph: Graph, node: int) -> bool:

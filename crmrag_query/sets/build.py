@@ -112,21 +112,14 @@ class Reader:
             check()
             block = nodes[first : first + ROWS_AT_ONCE]
             ranked = None if values is None else values[first : first + len(block)]
-            texts = (
-                None if ranked is None or measure is None else self.all_shown(block, ranked, measure, unit)
-            )
+            texts = [""] * len(block) if ranked is None else self.all_shown(block, ranked, measure, unit)
             for at, (node, dates) in enumerate(zip(block, details.all_dates(block), strict=True)):
                 named = self.named(node)
-                value = None if ranked is None else ranked[at]
                 yield Member(
                     named.iri,
                     named.label,
-                    value,
-                    texts[at]
-                    if texts is not None
-                    else ""
-                    if value is None
-                    else self.shown(value, measure, unit),
+                    None if ranked is None else ranked[at],
+                    texts[at],
                     dates.text if dates else "",
                     next(iter(graph.images(node)), ""),
                     self.all_named(type_nodes(graph, node)),
@@ -135,12 +128,12 @@ class Reader:
                 )
 
     def all_shown(
-        self, nodes: Sequence[int], values: Sequence[float], measure: Measure, unit: int = -1
+        self, nodes: Sequence[int], values: Sequence[float], measure: Measure | None, unit: int = -1
     ) -> list[str]:
         """The values of members in words; the whole of a member's own date of which one is the first or the last day,
         "1670–1680"."""
         found = [self.shown(value, measure, unit) for value in values]
-        if measure.kind in ("earliest", "latest"):
+        if measure is not None and measure.kind in ("earliest", "latest"):
             for at, dates in enumerate(self.details.all_dates(nodes)):
                 end = None if dates is None else dates.begin if measure.kind == "earliest" else dates.end
                 if dates is not None and end is not None and int(end) == civil(int(values[at]))[0]:
