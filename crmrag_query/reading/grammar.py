@@ -1018,7 +1018,8 @@ class Grammar:
         if item.whole:  # "*a portrait* of Jackson", where a picture is called so
             before = self.words[item.first - 1] if item.first else ""
             plain = self.capitals.isdisjoint(range(item.first, item.last))
-            common = plain and before in self.own.roles["operators.indefinite"]
+            a_thing = meaning.category & THING and before in self.own.roles["operators.indefinite"]
+            common = plain and a_thing
             return frozenset({Doubt("part of a name", item.text)} if common else ())
         like = meaning.named and self._once(
             lambda: is_like(self.graph, self.own, item.text, meaning.nodes), (item, meaning), "like"
