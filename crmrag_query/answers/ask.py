@@ -744,7 +744,10 @@ class Turn:
                 return self._checked(text, cited, refused=True)
             text = portrait(release, nodes, language, cited, "where" if where else "all")
             return self._checked(text, cited, refused=False)
-        if (concept := concept_of(release, understood)) is not None:
+        sure = isinstance(exact, Exact) and exact.certain and exact.set.size > 0
+        several = sure and self._asks_for_kind and prepared.analysis.form is not Form.SPECIFIC
+        concept = None if several else concept_of(release, understood)  # "dolls" asks for all of them
+        if concept is not None:
             found = told_facts(release, concept.nodes, concept.asked, language, cited)
             text = found.text or portrait(release, concept.nodes, language, cited)
             return self._checked(text, cited, refused=False)
