@@ -27,7 +27,10 @@ _SECTIONS = ("questions", "operators", "verbs", "prepositions", "dialogue", "pro
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every word is a text: "no" and "on", too
 LONGEST_ENDING = 4  # letters of a noun's ending that its other forms may share
 MAN = 3  # letters of an irregular ending that compounds share, "man / men", and of what is left without an ending
-_LONGEST_NAME = 60  # characters of a text whose stems are kept: names of kinds come again with each release that is opened
+_LONGEST_NAME, _MOST_NAMES = (
+    60,
+    20_000,
+)  # characters of texts whose stems are kept, names of kinds that each release has
 _MOST_STEMS = 200_000  # kept of one language; a data set's names and documents have about as many words
 
 
@@ -176,7 +179,7 @@ class Language:
         if found is None:
             found = tuple(self.stem(word) for word in tokenize(text) if word not in self.stop)
             if len(text) <= _LONGEST_NAME:
-                if len(self._names) > _MOST_STEMS:
+                if len(self._names) > _MOST_NAMES:
                     self._names.clear()
                 self._names[text] = found
         return found

@@ -744,10 +744,8 @@ class Turn:
                 return self._checked(text, cited, refused=True)
             text = portrait(release, nodes, language, cited, "where" if where else "all")
             return self._checked(text, cited, refused=False)
-        sure = isinstance(exact, Exact) and exact.certain and exact.set.size > 0
-        several = sure and self._asks_for_kind and prepared.analysis.form is not Form.SPECIFIC
-        concept = None if several else concept_of(release, understood)  # "dolls" asks for all of them
-        if concept is not None:
+        # "Dolls" asks for all of them.
+        if not self._is_of_kind and (concept := concept_of(release, understood)) is not None:
             found = told_facts(release, concept.nodes, concept.asked, language, cited)
             text = found.text or portrait(release, concept.nodes, language, cited)
             return self._checked(text, cited, refused=False)
@@ -829,14 +827,21 @@ class Turn:
     def _is_list(self) -> bool:
         """Whether the set is told as a whole rather than as facts: one of a kind that the question names, "which *artists*
         were born in New York", or of many; but no measures, of which a set names but the nodes."""
-        exact, form = self.exact, self.prepared.analysis.form
+        exact = self.exact
         if not isinstance(exact, Exact) or not exact.certain:
             return False
-        if self._asks_for_kind and form is not Form.SPECIFIC and exact.set.size:
+        if self._is_of_kind:
             return True
         if self._told_by_facts < set(exact.outcome.members.tolist()) and self._told_by_facts:
             return True  # of those who were born there facts know but some
         return exact.set.size > NAMED and not self._measures and not self._blurs
+
+    @property
+    def _is_of_kind(self) -> bool:
+        """Whether the set is sure and holds several of a kind that the question names."""
+        exact, form = self.exact, self.prepared.analysis.form
+        sure = isinstance(exact, Exact) and exact.certain and exact.set.size > 0
+        return sure and self._asks_for_kind and form is not Form.SPECIFIC
 
     @property
     def _asks_for_kind(self) -> bool:

@@ -328,15 +328,17 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
 def _of_other_kind(parsed: Parsed, before: Antecedent | None, question: str, code: str) -> Parsed:
     """A question that goes on and names another kind alone, "and how many prints by him?", with what held of the kind before;
     others as they are."""
-    plan, last = parsed.plan, before.plan if before is not None else None
-    if plan is None or last is None or plan.where or plan.target == Target() or not last.where:
+    if parsed.plan is None or before is None or before.plan is None:
+        return parsed
+    plan, last = parsed.plan, before.plan
+    if plan.where or plan.target == Target() or not last.where:
         return parsed
     opens = goes_on(question, code) and plan.compute.kind in ("list", "count")
     if not opens or last.target == Target() or any(isinstance(one, Among) for one in last.where):
         return parsed
     went = as_list(last).model_copy(update={"target": plan.target, "compute": plan.compute})
     lost = parsed.unknown or parsed.left_out or parsed.unnamed or parsed.negations
-    return replace(parsed, plan=went, certain=before is not None and before.sure and not lost)
+    return replace(parsed, plan=went, certain=before.sure and not lost)
 
 
 def _without(text: str, phrases: Phrases) -> str:

@@ -121,12 +121,7 @@ def _language(heard: Asked, lexicon: Compiled, preferred: Sequence[str]) -> Lang
     other; a word of several languages counts less for each. The order of ``preferred``, then of all, breaks ties."""
     endings = {chunk.last - 1 for chunk in heard.chunks if chunk.last - chunk.first > 1}
     possessive = {at for at in endings if heard.words[at] == POSSESSIVE}  # "Adams's": no French word
-    written = {
-        at
-        for chunk in heard.chunks
-        if chunk.capital and not chunk.opens
-        for at in range(chunk.first, chunk.last)
-    }
+    written = heard.capitals - heard.starts
     named = possessive | (written if 2 * len(written) <= len(heard.words) else set())  # "in *La* Gazzetta"
     plain = ["" if at in named else word for at, word in enumerate(heard.visible)]
     every = [word for at, word in enumerate(heard.words) if at not in named]

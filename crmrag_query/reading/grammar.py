@@ -971,9 +971,9 @@ class Grammar:
     def _leads_to_unknown(self, near: Meaning, tie: Tie) -> bool:
         """Whether some that a way leads to are called "unknown" in any language, "Anonym", or may be: of many the names are
         not looked at."""
-        words = frozenset().union(*(language(code).roles[UNKNOWN_ROLE] for code in LANGUAGES))
 
         def found() -> bool:
+            words = frozenset().union(*(language(code).roles[UNKNOWN_ROLE] for code in LANGUAGES))
             ends = distinct(pairs(self.world, tie.way, near.nodes, literals=False).cell).astype(np.int32)
             if len(ends) > MOST_CALLED:
                 return True
@@ -1016,10 +1016,12 @@ class Grammar:
         if item.sort != "name":
             return frozenset()
         if item.whole:  # "*a portrait* of Jackson", where a picture is called so
-            before = self.words[item.first - 1] if item.first else ""
-            plain = self.capitals.isdisjoint(range(item.first, item.last))
-            a_thing = meaning.category & THING and before in self.own.roles["operators.indefinite"]
-            common = plain and a_thing
+            article = self.words[item.first - 1] if item.first else ""
+            common = (
+                meaning.category & THING
+                and article in self.own.roles["operators.indefinite"]
+                and self.capitals.isdisjoint(range(item.first, item.last))
+            )
             return frozenset({Doubt("part of a name", item.text)} if common else ())
         like = meaning.named and self._once(
             lambda: is_like(self.graph, self.own, item.text, meaning.nodes), (item, meaning), "like"
@@ -1102,10 +1104,8 @@ class Grammar:
             return made(Compute(kind="group", way=tie.way), per, gain)
         measure = Measure(kind="count", way=tie.way)
         again = next((one for one in self.items if REPEATEDLY in one.roles), None)
-        if counted and again is not None and meaning.category & EVENT:
-            return made(
-                Compute(kind="rank", measure=measure, at_least=2), again
-            )  # "*rebuilt* more than once"
+        if counted and again is not None and meaning.category & EVENT:  # "*rebuilt* more than once"
+            return made(Compute(kind="rank", measure=measure, at_least=2), again)
         if counted and (bounded := _bounds(flags, number, measure)) is not None:
             compute, without, op = bounded
             return replace(made(compute, op), without=without)
@@ -1484,12 +1484,10 @@ class Grammar:
             # "Without a date" denies the one that a bare year would give, not each part of it.
             for gain, tie, covered in scored[: TRIED if period is not None else 1]:
                 rare = tie in unsaid and tie.share < RARE and any(one.share > 3 * tie.share for one in unsaid)
-                edge = tie.relation in EDGES and not self._said_by(
-                    tie
-                )  # when it was begun, where only that is told
-                doubt = state.doubt | {Doubt("which date", item.text)} if rare or edge else state.doubt
-                if self._dates_more(near, tie, (one for _, one, _ in scored)):
-                    doubt |= {Doubt("which date", item.text)}
+                # When it was begun, where only that is told, is not when it was made.
+                edge = tie.relation in EDGES and not self._said_by(tie)
+                other = rare or edge or self._dates_more(near, tie, (one for _, one, _ in scored))
+                doubt = state.doubt | {Doubt("which date", item.text)} if other else state.doubt
                 negated = bool(flags.keys() & DENYING)
                 going_on = self._going_on(near, tie)
                 lasting = going_on is not None or self._is_office(near, place)
@@ -1959,20 +1957,20 @@ class Grammar:
             if role != REPEATEDLY and behind in self.free and behind not in says:
                 continue  # "the most *orders*"
             related = (path for id in bare.way.relations for path in self.world.relations[id].paths)
-            first_steps = (path[:1] for path in (*bare.way.paths, *related))
-            steps = dict.fromkeys(
-                step for step in first_steps if not step[0].endswith("*")
-            )  # to something else
+            paths = (*bare.way.paths, *related)
+            # Not by a step that leads nowhere as well: a thing is no part of itself.
+            steps = dict.fromkeys(path[:1] for path in paths if not path[0].endswith("*"))
             if not steps:
                 continue
             way = Way(paths=tuple(steps), types=bare.way.types)
             ends = pairs(self.world, way, state.nodes[0].nodes, literals=False).cell
             if len(ends) and (self.world.adjacency.categories[ends] & EVENT).all():
                 measure, first = Measure(kind="count", way=way), self._first(state, ops[role])
-                ascending = role == "operators.fewest"
-                made = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
                 if role == REPEATEDLY:
                     made = Compute(kind="rank", measure=measure, at_least=2)
+                else:
+                    ascending = role == "operators.fewest"
+                    made = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
                 uses = (USED_IN,) in way.paths and not way.types
                 doubt = frozenset({Doubt("used for more than this", ops[role].text)} if uses else ())
                 return made, ops[role].first, doubt
@@ -2257,40 +2255,16 @@ class Grammar:
     def _told_of_few(self, plan: Plan) -> frozenset[Doubt]:
         """Why a condition on events may hold of more, or of fewer, than the data tells: things are used in events of other
         kinds than exhibitions, or of which kind an acquisition was is told of few."""
-        found = set[Doubt]()
+        found, lexicon = set[Doubt](), self.ties.lexicon
         for one in parts_of(plan):
             if not isinstance(one, Related):
                 continue
-            if one.negated and EXHIBITING & {*one.way.relations} and self._uses > 1:
+            if one.negated and EXHIBITING & {*one.way.relations} and lexicon.uses > 1:
                 found.add(Doubt("used for more than this", one.way.relations[0]))
-            if (
-                one.way.relations == ("acquisition",)
-                and one.to != Anchor()
-                and self._typed_acquisitions < 0.5
-            ):
+            of_kind = one.way.relations == ("acquisition",) and one.to != Anchor()
+            if of_kind and lexicon.acquired_so < MOST_ACQUIRED:
                 found.add(Doubt("acquired so or otherwise"))
         return frozenset(found)
-
-    @property
-    def _uses(self) -> int:
-        """In events of how many classes things are used."""
-        schema = self.ties.schema
-        ends = {end for steps in schema.steps for end in steps.get(USED_IN, ())}
-        return len({code for end in ends for code in schema.codes[end]})
-
-    @property
-    def _typed_acquisitions(self) -> float:
-        """Of which share of acquisitions it is told of which kind they were, by a type or a class of its own."""
-
-        def share() -> float:
-            way = Way(relations=("acquisition",), inverse=True, direct=True)
-            every = np.flatnonzero(leading_to(self.world, way, None))
-            typed = leading_to(self.world, Way(paths=(("P2",),)), None)[every]
-            plain = {kind for kind, codes in enumerate(self.ties.schema.codes) if {"E8"} >= {*codes}}
-            own = ~np.isin(self.ties.schema.kind[every], list(plain))
-            return float((typed | own).mean()) if len(every) else 1.0
-
-        return self._once(share, (), "typed acquisitions")
 
     def _numbers_but(self, plan: Plan) -> set[str]:
         """The numbers of a question that its plan does not have: "grave *12*"."""
@@ -2511,6 +2485,7 @@ EDGES: Mapping[str, Edge] = {
     "creation_began": "begin", "creation_ended": "end", "begun_on": "begin", "ended_on": "end",
 }  # fmt: skip
 """Relations to the first or the last day of a date alone."""
+MOST_ACQUIRED = 0.5  # a share of acquisitions
 EXHIBITING = frozenset({"exhibition", "exhibited_in", "exhibited_on"})
 """Relations to events in which things were shown or used."""
 OWNERSHIP = frozenset({"P22", "P23", "P24"})

@@ -567,14 +567,33 @@ class Lexicon:
         the verb."""
         own, found, actor = language(code), defaultdict[str, set[str]](set), int(Category.Actor)
         for iri, number in self.world.property_numbers.items():
-            ends = {end for steps in self.schema.steps for end in steps.get(iri, ())}
-            if iri in self.world.ontology.properties or not self._categories(ends) & actor:
+            if iri in self.world.ontology.properties:
                 continue
             for text in {self.world.graph.property_label(number, False, code), local_words(iri)}:
                 words = tokenize(fold(text))
-                if len(words) > 1 and "agent" in own.preposition_roles(words[-1]):
+                by = len(words) > 1 and "agent" in own.preposition_roles(words[-1])
+                if by and self._categories(self._ends(iri)) & actor:
                     found[own.stem(words[-2])].add(iri)
         return found
+
+    def _ends(self, step: str) -> frozenset[int]:
+        """The kinds of nodes that a step leads to."""
+        return frozenset[int]().union(*(steps[step] for steps in self.schema.steps if step in steps))
+
+    @cached_property
+    def uses(self) -> int:
+        """In events of how many classes things are used (P16)."""
+        return len({code for kind in self._ends("P16i") for code in self.schema.codes[kind]})
+
+    @cached_property
+    def acquired_so(self) -> float:
+        """Of which share of acquisitions it is told of which kind they were, by a type or a class of its own; 1 for none."""
+        way = Way(relations=("acquisition",), inverse=True, direct=True)
+        every = np.flatnonzero(leading_to(self.world, way, None))
+        typed = leading_to(self.world, Way(paths=(("P2",),)), None)[every]
+        plain = [kind for kind, codes in enumerate(self.schema.codes) if {"E8"} >= {*codes}]
+        own = ~np.isin(self.schema.kind[every], plain)
+        return float((typed | own).mean()) if len(every) else 1.0
 
     def speaks(self, code: str, declared: Container[str]) -> bool:
         """Whether the data name kinds in a language, so that a noun of it which they lack tells something; by the languages
@@ -641,7 +660,7 @@ class Lexicon:
             return None if other is None else Kin(other.relation, not other.inverse)
         starts = [kind for kind, steps in enumerate(self.schema.steps) if step in steps]
         near = self._categories(starts)
-        far = self._categories({end for kind in starts for end in self.schema.steps[kind][step]})
+        far = self._categories(self._ends(step))
         points: dict[Kin, float] = defaultdict(float)
         labels, graph = self.world.graph.property_labels(number), self.world.graph
         for code in LANGUAGES:
@@ -694,8 +713,9 @@ class Lexicon:
         is called like ("cost"), "" for none."""
         found, ontology = dict[str, str](), self.world.ontology
         for iri, number in self.world.property_numbers.items():
-            ends = frozenset().union(*(steps[iri] for steps in self.schema.steps if iri in steps))
-            codes = {code for kind in ends for code in self.schema.codes[kind]} & ontology.classes.keys()
+            codes = {
+                code for kind in self._ends(iri) for code in self.schema.codes[kind]
+            } & ontology.classes.keys()
             own = normalise_property(iri) is None
             if own and any(ontology.is_a(code, "E54") for code in codes):
                 found[iri] = self._quantity_called(iri, number)
@@ -909,11 +929,11 @@ class KindWords:
         world: World,
         own: Language,
         stated: Callable[[str], bool] = lambda relation: False,
-        done_by: Mapping[str, Collection[str]] = MappingProxyType({}),
+        by_whom: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> None:
         """``stated``: whether the data states a relation; the nouns for people at the ends of others stand for nobody.
-        ``done_by``: by the stem of a verb the properties of the data's own that say by whom it was done."""
-        self.world, self.own, self._stated, self._done_by = world, own, stated, done_by
+        ``by_whom``: by the stem of a verb the properties of the data's own that say by whom it was done."""
+        self.world, self.own, self._stated, self._by_whom = world, own, stated, by_whom
         self._phrases: dict[Phrase, list[tuple[Phrase, Kind]]] = {}
         self._forms: dict[Phrase, set[Phrase]] = {}
         self._heads: dict[str, set[int]] = {}
@@ -956,8 +976,8 @@ class KindWords:
             if kinds:
                 found.append((last + 1 - start, kinds))
         if not found and words[start] not in self.own.stop:
-            kinds = self._compound(words[start]) or self._cognates(stems[start], words[start])
-            kinds = kinds or self._doing(words[start])
+            word = words[start]
+            kinds = self._compound(word) or self._cognates(stems[start], word) or self._doing(word)
             if kinds:
                 found.append((1, kinds))
         return found
@@ -1439,7 +1459,7 @@ class KindWords:
         """Those who did what the name of a property of the data's own says, by a noun made of its verb: "wearers",
         where something is "worn by" people."""
         verbs = frozenset().union(*(self.own.verbs_of(form) for form in self.own.forms(word)))
-        steps = sorted({step for stem in verbs for step in self._done_by.get(stem, ())})
+        steps = sorted({step for stem in verbs for step in self._by_whom.get(stem, ())})
         if not steps:
             return []
         only = Related(way=Way(paths=tuple((f"^{step}",) for step in steps)))

@@ -96,10 +96,6 @@ def cabinet(tmp_path_factory: pytest.TempPathFactory) -> Museum:
 
 NEVER_WRONG = [
     ("Which artists are not Dutch?", {"cora", "dirk"}),
-    ("Which works are made of ivory?", {"w0", "w1"}),
-    ("Which atlases date from before 1600?", {"a0", "a2"}),
-    ("How many copyists are there?", {"twin0"}),
-    ("Works in the West Gallery", set(WORKS)),
     ("Is there a portrait of Erik Sand?", {"w0"}),
     ("Prints by Ida Holm", set()),
 ]
@@ -109,6 +105,19 @@ NEVER_WRONG = [
 def test_what_is_told_as_exact_is_right(cabinet: Museum, question: str, right: set[str]) -> None:
     parsed = cabinet.parse(question)
     assert not parsed.certain or cabinet.listed(parsed) == right
+
+
+UNSURE = [
+    "Which works are made of ivory?",  # texts tell of one more
+    "Which atlases were made before 1600?",  # of two it is told when they were published
+    "How many people are copyists?",  # one person, recorded again and again
+    "Works in the West Gallery",  # which has the names of four
+]
+
+
+@pytest.mark.parametrize("question", UNSURE)
+def test_what_the_data_leave_open_is_not_sure(cabinet: Museum, question: str) -> None:
+    assert not cabinet.parse(question).certain
 
 
 def test_a_nation_is_denied_of_people_and_not_left_out_of_them(cabinet: Museum) -> None:
