@@ -134,7 +134,7 @@ class Clause:
     those of other clauses; ``expects``: a mask of categories; ``number``: it asks for one; ``turn``: the properties that a
     preposition means; ``optional``: positions of words that need not say anything; ``behind``: by the position of a word of a
     verb, what its relations walk behind the event that they start with: who "paid for" something stands behind its making;
-    ``ranking``: the positions of words that choose the earliest of what the next word names, -1, or the latest, 1."""
+    ``heard``: the stems of all its words; ``ranking``: the positions of words that choose the earliest of what the next word names, -1, or the latest, 1."""
 
     words: tuple[str, ...]
     expects: int = 0
@@ -143,6 +143,7 @@ class Clause:
     optional: frozenset[int] = frozenset()
     behind: Mapping[int, frozenset[Steps]] = field(default_factory=dict)
     ranking: Mapping[int, int] = field(default_factory=dict)
+    heard: frozenset[str] = frozenset()
 
 
 TURNS: Mapping[str, frozenset[str]] = {
@@ -207,9 +208,11 @@ class Heard:
         content = [at for at in content if at not in ranking]
         scored: list[tuple[float, Best]] = []
         for one in self.statements:
-            if not self.fits(one, clause) or (not clause.expects and self._is_done_by(one)):
-                continue
             near, far = self._said(one)
+            # "when is its feast day", "where is its home port": what is called so, whatever is written there
+            called = not clause.number and self._is_called(one, clause.heard)
+            if not (called or self.fits(one, clause)) or (not clause.expects and self._is_done_by(one)):
+                continue
             ends = {at for at in content if stems[at] in far or self._is_of(one.end, kinds.get(at, ()))}
             ways = {
                 at
@@ -298,6 +301,14 @@ class Heard:
         ):
             return one.end < 0 or graph.category(one.end) in (0, int(Category.Time))
         return one.end >= 0 and bool(int(graph.adjacency.categories[one.end]) & wanted & ~int(Category.Time))
+
+    def _is_called(self, one: Statement, said: Collection[str]) -> bool:
+        """Whether it is a text right next to the thing, and words ``said`` are the whole name of its property."""
+        if one.end >= 0 or len(one.steps) > 1:
+            return False
+        own, iri = language(self.code), self.release[Graph].property_iri(one.steps[0][0])
+        name = own.all_stems([self.release[Graph].property_label(one.steps[0][0], lang=self.code)])
+        return normalise_property(iri) is None and bool(name) and name <= said
 
     def _is_measure(self, one: Statement) -> bool:
         graph, ontology = self.release[Graph], self.release[World].ontology

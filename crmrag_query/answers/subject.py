@@ -49,7 +49,7 @@ from crmrag_query.questions.followup import Kind
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import Language, Phrases, compiled
 from crmrag_query.reading.items import WHOLE, as_surname
-from crmrag_query.reading.lexicon import ACTIVE, ANY, Lexicon, PhraseSpan, categories_of, relation_spans
+from crmrag_query.reading.lexicon import ACTIVE, ANY, Lexicon, PhraseSpan, categories_of, relation_spans, vocabulary
 from crmrag_query.reading.lexicon import Kind as NounKind
 from crmrag_query.reading.records import RANKING
 from crmrag_query.retrieval.aggregation import Aggregation
@@ -645,13 +645,14 @@ class _Asking:
 
     @cached_property
     def kinds(self) -> frozenset[str]:
-        """The words of nouns that may mean the thing: "*Probe* LIG-4404" of a sample."""
+        """The words of nouns that may mean the thing: "*Probe* LIG-4404" of a sample, but not "his *pupils*"."""
         if not self.of_one:
             return frozenset()
         return frozenset(
             word
             for at in range(len(self.words))
             if self.words[at] not in ("", BESIDE)
+            and (not at or self.words[at - 1] not in self.own.roles["pronouns.own"])
             for length, kinds in self._kinds_at(at)
             if any(one.nodes.size and np.isin(self.nodes, one.nodes).any() for one in kinds)
             for word in self.words[at : at + length]
@@ -664,6 +665,17 @@ class _Asking:
     @cached_property
     def _stems(self) -> list[str]:
         return [self.own.stem(word) if word else "" for word in self.words]
+
+    @cached_property
+    def _own_nouns(self) -> frozenset[str]:
+        """The stems by which properties of the data's own that lead from the thing say what they lead to."""
+        lexicon, graph, found = self.release[Lexicon], self.release[Graph], set[str]()
+        for prop, ahead in {one.steps[0] for heard in self.heard.values() for one in heard.statements}:
+            kin = lexicon.kin(f"{'' if ahead else '^'}{graph.property_iri(prop)}")
+            if kin is not None:
+                words = vocabulary(self.own.code).relations[kin.relation]
+                found |= words.starts if kin.inverse else words.ends
+        return frozenset(found)
 
     def _length(self, at: int, roles: frozenset[str]) -> int:
         """Words of the longest phrase at a position that has one of the roles."""
@@ -988,7 +1000,12 @@ class _Asking:
         silent = {
             at
             for at in range(first, last)
-            if (wanted and _category(self.own, self.language, self.words[at])) or self.words[at] in self.kinds
+            if self.words[at] in self.kinds
+            or (
+                wanted
+                and _category(self.own, self.language, self.words[at])
+                and self._stems[at] not in self._own_nouns  # "who were his *pupils*"
+            )
         }
         if wanted & int(Category.Time):  # "*until* when"
             silent.update(range(*self.asker(first)))
@@ -1024,7 +1041,8 @@ class _Asking:
             for at in range(first, last)
             if words[at] in self.own.roles[role]
         }
-        clause = Clause(words, wanted, number, turn, optional, self._behind(own), ranking)
+        heard = frozenset(filter(None, self._stems[first:last]))
+        clause = Clause(words, wanted, number, turn, optional, self._behind(own), ranking, heard)
         if not self.of_one or self.of_another:
             return {}, frozenset(), 0
         found = {node: heard.best(clause, before) for node, heard in self.heard.items()}

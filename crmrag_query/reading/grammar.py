@@ -774,9 +774,13 @@ class Grammar:
         )
 
     def _is_predicate(self, noun: Item) -> bool:
-        """ "Who are the (three oldest) donors": only small words and what chooses some stand between."""
+        """ "Who are the (three oldest) donors", "who were Bell's pupils": only small words, what chooses some and a genitive
+        stand between."""
+        owner = next((one for one in self.items if one.sort == "name" and one.last == noun.first - 1), None)
+        owned = owner is not None and self.words[owner.last] == "s"
+        named = range(owner.first, noun.first) if owner is not None and owned else range(0)
         return all(
-            word in self.own.stop or at in self._choosing
+            word in self.own.stop or at in self._choosing or at in named
             for at, word in enumerate(self.words[: noun.first])
             if at
         )
@@ -921,8 +925,11 @@ class Grammar:
                 continue  # as many before it are as good, whatever is made of it
             spine = state.spine if meaning.named else (*state.spine[: state.spine.index(parent) + 1], new)
             denied = self._denied(item, covered)
+            place = state.places[parent]
+            told = place is not None and place.stems <= tie.starts and not self._lead(item).isdisjoint(OWNING)
+            before = state.doubt - self._vague(place) if told else state.doubt  # "*pupils* of Bell"
             made = replace(
-                grown, covered=state.covered | covered, score=score, spine=spine, doubt=state.doubt | doubt,
+                grown, covered=state.covered | covered, score=score, spine=spine, doubt=before | doubt,
                 used=grown.used | ({denied.first} if denied is not None else set()),
             )  # fmt: skip
             made = self._computed(
@@ -1196,7 +1203,10 @@ class Grammar:
         nearness = {at: w.said * self._nearness(at, item, place) for at in self.open}
         denied = bool(leads) and not NEGATIONS.isdisjoint(self._flags(item))  # "not by Bell", who made none
         even_none = self.form.asks or denied
-        for tie in self.ties.between(near, far, self.own.code, self.said, even_none, leads):
+        # "pupils of Bell": of pupils nothing is known but that they are people, so a way has to say it
+        vague = parent == 0 and near.cost >= VAGUE and not leads.isdisjoint(OWNING)
+        said = self.said | near_stems if vague else self.said
+        for tie in self.ties.between(near, far, self.own.code, said, even_none, leads):
             if "place" in leads and tie.last in WHEREABOUTS:
                 continue
             if leads == {"about"} and "about" not in self.ties.lexicon.leads(tie.last):
@@ -1210,7 +1220,7 @@ class Grammar:
             gain += w.share * math.log10(1 + tie.share * len(near.nodes)) / 2 - tie.cost - misplaced
             evidence = bool(says)
             if near_stems & tie.starts and (bare or not leads or leads & OWNING or tie.way.types):
-                gain += w.starts
+                gain += w.starts + w.said * vague
                 evidence = True
             if not far.named and item.stems & (tie.ends | tie.stems):
                 # what a verb says, a noun in the name of a step says half again: "*buyer* of" a lot, not "*lot* in auction"
@@ -1256,10 +1266,12 @@ class Grammar:
             ambiguous = "of" in leads and tie.last in BY and shows
             if ambiguous:
                 gain -= w.wrong_prep
+            turned = False
             if tie.ahead or tie.back:
                 forms = tuple(map(self.own.form, gap))
                 ahead, back = _holds(forms, tie.ahead), _holds(forms, tie.back)
                 gain += w.phrase * (ahead > back) - w.phrase * (back > ahead)
+                turned = back > ahead  # who trained X, where only those whom X trained are told
                 evidence = evidence or ahead > back
                 if ahead > back:  # "came *out* of", but not "a *portrait* of"
                     said_so = {word for phrase in tie.ahead if len(phrase) == ahead for word in phrase}
@@ -1294,7 +1306,7 @@ class Grammar:
             if not tie.relation and ends and leads.isdisjoint(("from", "to")):
                 doubt |= {Doubt("who gave or who received", item.text)}
             no_actor = leads == {"agent"} and far.named and tie.last in BY and not far.category & ACTOR
-            if ambiguous or no_actor:  # "by Rembrandt", where a picture is called so
+            if ambiguous or no_actor or turned:  # "by Rembrandt", where a picture is called so
                 doubt |= {Doubt("by whom or of whom", item.text)}
             if far.target is not None and self._is_topic_too(tie, far.target.types, near):
                 doubt |= {Doubt("a kind or one of it", item.text)}
@@ -1733,7 +1745,7 @@ class Grammar:
                 score += gain
             elif found is not None:
                 _, bare, says, gain, restricts = found
-                splits = any(self._follows(item, says) for item in self.items if item.roles & PER)
+                splits = any(self._splits(item, says, left) for item in self.items)
                 often = (
                     self._most_often(state, bare, says, ops) if compute is None and not form.counts else None
                 )
@@ -2025,6 +2037,16 @@ class Grammar:
         return all(self.words[at] in self.own.stop for at in range(op.last, min(said))) and op.last <= min(
             said
         )
+
+    def _splits(self, op: Item, says: Collection[int], left: Collection[int]) -> bool:
+        """Whether a small word counts by what words lead to: "by *denomination*"; "did each *sponsor* fund", whatever sponsors are,
+        counts by what "fund" leads to."""
+        behind = next((at for at in range(op.last, len(self.words)) if self.words[at] not in self.own.stop), -1)
+        if behind in says:  # but not "*sewn* in each of our *sewing* rooms"
+            again = any(self.stems[at] == self.stems[behind] for at in says if at < op.first)
+            return bool(op.roles & PER) and not again
+        each = "operators.each" in op.roles and self.form.counts
+        return each and behind in left and behind not in self.known
 
     def _leads_to_more(self, said: Collection[int]) -> bool:
         """Whether something that ties stands behind words: "*painted* on ivory", not "and were *born* there"."""

@@ -499,7 +499,7 @@ def _alike(world: World, code: str, text: str, near: int, far: int) -> Iterator[
     behind = own.preposition_roles(words[-1]) if words and words[-1] in own.stop else None
     for id, said in vocabulary(code).relations.items():
         relation = world.relations.get(id)
-        if relation is None or relation.value != "entity" or not relation.paths:
+        if relation is None or relation.value != "entity":
             continue
         domain, range = (
             sum(int(Category[one]) for one in ends) for ends in (relation.domain, relation.range)
@@ -509,7 +509,9 @@ def _alike(world: World, code: str, text: str, near: int, far: int) -> Iterator[
             if not far or far & high != far:
                 continue
             phrases = said.backward if inverse else said.forward
-            spoken = any(phrase == forms[-len(phrase) :] for phrase in phrases if len(phrase) > 1)
+            spoken = any(
+                phrase == forms or (len(phrase) > 1 and phrase == forms[-len(phrase) :]) for phrase in phrases
+            )
             leads = PREPOSITIONS.get(ends_of(relation, world, inverse)[1], ())
             if behind is not None and not spoken and behind.isdisjoint(leads):
                 continue
@@ -542,6 +544,7 @@ class Lexicon:
     _kinds: dict[str, KindWords] = field(default_factory=dict)
     _steps: dict[tuple[str, str], Stems] = field(default_factory=dict)
     _kin: dict[str, Kin | None] = field(default_factory=dict)
+    _turned: dict[str, str] = field(default_factory=dict)
     _leads: dict[str, frozenset[str]] = field(default_factory=dict)
     _typed: dict[str, dict[str, Ints]] = field(default_factory=dict)
     _dimensions: dict[str, dict[str, Ints]] = field(default_factory=dict)
@@ -649,6 +652,16 @@ class Lexicon:
         if step not in self._kin:
             self._kin[step] = self._called_like(step)
         return self._kin[step]
+
+    def turned(self, step: str) -> str:
+        """The property of the data's own that says the same the other way round, as a step that leads the way of this one: what
+        one record says by "learned from" another says by "taught". "" for none, or several."""
+        if step not in self._turned:
+            kin, ahead = self.kin(step), step.startswith("^")
+            others = (("" if ahead else "^") + name for name in self.world.property_numbers)
+            found = [one for one in others if self.kin(one) == kin] if kin is not None else []
+            self._turned[step] = found[0] if len(found) == 1 else ""
+        return self._turned[step]
 
     def _called_like(self, step: str) -> Kin | None:
         name, inverse = step.removeprefix("^"), step.startswith("^")

@@ -418,13 +418,15 @@ class Ties:
         )
         way = Way(paths=(whole, *(by_roles(whole) if self._has_both else ())))
         tie = Tie(
-            way, " ".join(whole), frozenset(stems), cost, last if kin is None else self._ends(kin)[1],
+            way, " ".join(whole), frozenset(stems), cost, (kin and self._ends(kin)[1]) or last,
             share=min(share, 1.0), roundabout=roundabout, legs=(*legs[:-1], whole[sum(map(len, legs[:-1])) :]),
             through=walk.through if walk.steps == steps else tuple(reversed(walk.through)),
         )  # fmt: skip
         if len(steps) > 1:
             return tie
         if kin is not None:
+            if turned := self.lexicon.turned(steps[0]):
+                tie = replace(tie, way=Way(paths=tuple((one,) for one in sorted((steps[0], turned)))))
             return self._like(tie, kin, code)
         return replace(tie, ends=self.lexicon.far_stems(steps[0], code))
 
@@ -435,7 +437,7 @@ class Ties:
         """A property of the data's own as a tie that is said as the relation is that it is called like."""
         words, inverse = self._words(kin.relation, code), kin.inverse
         return replace(
-            tie, first=self._ends(kin)[0], cost=tie.cost - OWN,
+            tie, first=self._ends(kin)[0] or tie.first, cost=tie.cost - OWN,
             ends=words.starts if inverse else words.ends, starts=words.ends if inverse else words.starts,
             ahead=words.backward if inverse else words.forward, back=words.forward if inverse else words.backward,
             phrases=words.phrases if inverse else (*words.phrases, *words.noun_phrases),
