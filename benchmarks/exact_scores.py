@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections import Counter
@@ -125,7 +126,7 @@ def _number(question: GoldQuestion, said: Said, abbreviations: Collection[str]) 
     if not said.by_set:
         return states_number(question.value, said.text, abbreviations)
     value = said.value
-    return value is not None and not isinstance(value, bool) and float(value) == float(question.value)
+    return value is not None and not isinstance(value, bool) and same_value(question.value, value)
 
 
 def _ranking(question: GoldQuestion, said: Said) -> tuple[bool, float]:
@@ -182,13 +183,17 @@ def _years(text: str) -> str:
     return found[1] if found else ""
 
 
+ROUNDED = 1e-6  # to what a mean is rounded, in gold values and in answers
+
+
 def same_value(gold: Any, answered: Any) -> bool:
     """Equal as numbers, else as texts. Years before Christ are counted with a year 0 by some and without by others."""
     try:
         wanted, found = float(gold), float(answered)
     except (TypeError, ValueError):
         return str(gold) == str(answered)
-    return wanted == found or (wanted < 0 and found <= 0 and abs(wanted - found) == 1)
+    near = math.isclose(wanted, found, rel_tol=ROUNDED)
+    return near or (wanted < 0 and found <= 0 and abs(wanted - found) == 1)
 
 
 def folded_name(text: str) -> str:
@@ -266,13 +271,22 @@ def said_by(release: Release, answer: Answer, found: AnswerSet | None) -> Said:
     return replace(
         plain,
         members=tuple((iri,) for iri in _members(release, found, plan)),
-        value=found.value if isinstance(found.value, int) else found.size if found.kind in SIZED else None,
+        value=_number_given(found),
         items=_items(release, found, plan),
         by_set=True,
         confident=found.exhaustive or answer.exhaustive,
         plan=found.plan,
         unknown=found.unknown,
     )
+
+
+def _number_given(found: AnswerSet) -> float | bool | None:
+    """The number that a set gives: a count, yes or no, a total or mean, or how many it has."""
+    if isinstance(found.value, int):
+        return found.value
+    if found.summed is not None:
+        return found.summed.number
+    return found.size if found.kind in SIZED else None
 
 
 def _members(release: Release, found: AnswerSet, plan: Plan) -> list[str]:

@@ -134,7 +134,8 @@ class Clause:
     those of other clauses; ``expects``: a mask of categories; ``number``: it asks for one; ``turn``: the properties that a
     preposition means; ``optional``: positions of words that need not say anything; ``behind``: by the position of a word of a
     verb, what its relations walk behind the event that they start with: who "paid for" something stands behind its making;
-    ``heard``: the stems of all its words; ``ranking``: the positions of words that choose the earliest of what the next word names, -1, or the latest, 1."""
+    ``heard``: the stems of all its words; ``ranking``: the positions of words that choose the earliest of what the next word
+    names, -1, or the latest, 1."""
 
     words: tuple[str, ...]
     expects: int = 0
@@ -302,7 +303,7 @@ class Heard:
             return one.end < 0 or graph.category(one.end) in (0, int(Category.Time))
         return one.end >= 0 and bool(int(graph.adjacency.categories[one.end]) & wanted & ~int(Category.Time))
 
-    def _is_called(self, one: Statement, said: Collection[str]) -> bool:
+    def _is_called(self, one: Statement, said: Stems) -> bool:
         """Whether it is a text right next to the thing, and words ``said`` are the whole name of its property."""
         if one.end >= 0 or len(one.steps) > 1:
             return False

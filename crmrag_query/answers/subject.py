@@ -49,7 +49,15 @@ from crmrag_query.questions.followup import Kind
 from crmrag_query.questions.form import Form
 from crmrag_query.questions.lexicon import Language, Phrases, compiled
 from crmrag_query.reading.items import WHOLE, as_surname
-from crmrag_query.reading.lexicon import ACTIVE, ANY, Lexicon, PhraseSpan, categories_of, relation_spans, vocabulary
+from crmrag_query.reading.lexicon import (
+    ACTIVE,
+    ANY,
+    Lexicon,
+    PhraseSpan,
+    categories_of,
+    relation_spans,
+    vocabulary,
+)
 from crmrag_query.reading.lexicon import Kind as NounKind
 from crmrag_query.reading.records import RANKING
 from crmrag_query.retrieval.aggregation import Aggregation
@@ -461,7 +469,7 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
         at + i
         for at in range(len(words))
         for length, roles in own.phrases.at(words, at)
-        if "operators.aside" in roles
+        if roles & {"operators.aside", "operators.altogether"}
         for i in range(length)
     }
     rest = [word for at, word in enumerate(words) if word and word != BESIDE and at not in held]

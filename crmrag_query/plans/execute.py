@@ -184,7 +184,12 @@ def _is_called(world: World, unit: int, name: str) -> bool:
 
 def converted(value: float, by: float) -> float:
     """A value in another unit: 2.3 m are 230 cm, and not 229.99999999999997."""
-    return float(value) if by == 1 else float(f"{value * by:.12g}")
+    return float(value) if by == 1 else shortest(value * by)
+
+
+def shortest(value: float) -> float:
+    """A number without what adding and multiplying floats leaves behind the twelfth figure."""
+    return float(f"{value:.12g}")
 
 
 UNDATED = "undated"  # no date where a date was asked for
@@ -241,7 +246,8 @@ class Outcome:
     rows of pairs; ``sizes``: of compared sets, this one first, and what is ``common`` to them; ``iris`` and ``identities``:
     how many members there are by IRI, and how many different ones by what the data says to be the same; ``excluded``:
     reason -> nodes for which everything else holds; ``settled``: recorded dates decide who comes first, False where spans
-    overlap so that others may; ``unit``: the node of the unit of the values of a ranking by a number, -1 for none.
+    overlap so that others may, and where one of what is summed has several numbers; ``summed``: the total or mean of the
+    values; ``unit``: the node of the unit of the values of a ranking by a number, -1 for none.
 
     Years are historical (1 BC is -1), a decade goes by its first year, 19 is the 19th century, -5 the fifth BC.
     """
@@ -260,6 +266,7 @@ class Outcome:
     identities: int = 0
     excluded: Mapping[str, Ints] = field(default_factory=dict)
     settled: bool = True
+    summed: float | None = None
     unit: int = -1
 
     @property
@@ -445,16 +452,21 @@ def compute(world: World, how: Compute, members: Ints, anchored: Anchored, inner
 
 # Rankings
 def _measured(world: World, how: Compute, members: Ints, found: Pairs | None) -> tuple[Longs, Values, int]:
-    """(index into ``members``, value) of those that have one, and the unit of the values, -1 for none; see `records.Measure`.
-    ``found``: what they lead to, where no literal is measured."""
+    """(index into ``members``, value) of those that have one, all of their numbers, and the unit of the values, -1 for none;
+    see `records.Measure`. ``found``: what they lead to, where no literal is measured."""
     measure = how.measure
     assert measure is not None
     if found is None:
         index, row = way_literals(world, measure.way.stated(), members)
         stated, number = numbers(world, row)
         subject = np.searchsorted(world.graph.literal_ptr, row[stated], side="right") - 1
+        if how.summed and not comparable(world, units_of(world, distinct(subject).astype(np.int32))[1]):
+            raise QuestionError(
+                "These numbers are in several units, and cannot be added up.",
+                remedy="Ask for those in one unit, or for a list of them.",
+            )
         number, unit = in_one_unit(world, subject.astype(np.int32), number)
-        return *_best(index[stated], number, how.ascending), unit
+        return index[stated], number, unit
     if measure.kind == "count":
         if how.identity == "same_as":
             found = _same(world, found, once(world, members)[1])
@@ -486,6 +498,11 @@ def _ranked(world: World, how: Compute, members: Ints, ends: Ints | None) -> Out
         way = way_shown(measure.way, measure.to)
         found = pairs(world, way, members, literals=not dates).within(world, ends)
     index, value, unit = _measured(world, how, members, found)
+    single = True
+    if measure.kind == "value":
+        every = len(np.unique(np.column_stack([index, value]), axis=0)) if how.summed else 0
+        index, value = _best(index, value, how.ascending)
+        single = every <= len(index)
     kept, place = members, None
     if how.identity == "same_as":
         kept, place = once(world, members)
@@ -498,11 +515,17 @@ def _ranked(world: World, how: Compute, members: Ints, ends: Ints | None) -> Out
         index, value = index[enough], value[enough]
     order = ranking(value, index, how.ascending)[: with_ties(value, how)]
     first, values = index[order], value[order]
-    may, settled = np.empty(0, np.int64), True
+    may, settled = np.empty(0, np.int64), single
     if how.first is not None and dates and found is not None:
         may, settled = _undecided(world, how, found, place, first, values)
     left = _without(kept, united(measured, may), UNMEASURED) | _picked(kept, may, UNCERTAIN)
-    return Outcome(kept[first], "rank", values=values, excluded=left, settled=settled, unit=unit)
+    summed = None
+    if how.summed and len(values):
+        total = float(values.sum())
+        summed = shortest(total if how.summed == "total" else total / len(values))
+    return Outcome(
+        kept[first], "rank", values=values, excluded=left, settled=settled, summed=summed, unit=unit
+    )
 
 
 def _undecided(

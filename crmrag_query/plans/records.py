@@ -244,7 +244,7 @@ class Compute(Part):
     ``list``; ``count``: how many (not ``distinct`` and with a ``way``: how many rows, as in a group); ``ask``: whether there
     is any;
     ``rank``: the ``first`` members by ``measure`` (of those that have ``at_least`` that), highest first unless ``ascending``,
-    ties kept;
+    ties kept; ``summed``: what their numbers are in all (``total``) or in the mean is told besides;
     ``group``: how many members lead by ``way`` to each cell in ``to``, or to each year, decade or century (``by``) of the
     dates that it leads to (by the whole of a date, which counts where it lies in one of these, or by its ``edge``); groups of
     ``at_least`` so many, the ``first`` as in a ranking; not ``distinct``: how many rows of
@@ -260,6 +260,7 @@ class Compute(Part):
     measure: Measure | None = None
     first: Annotated[int, Field(ge=1)] | None = None
     ascending: bool = False
+    summed: Literal["", "total", "mean"] = ""
     way: Way | None = None
     to: Anchor = Field(default_factory=lambda: Anchor())
     by: GroupedBy = "entity"
@@ -284,6 +285,10 @@ class Compute(Part):
         lacks, has = needs.get(self.kind, ("", True))
         if not has:
             raise ValueError(f"{self.kind} needs {lacks}")
+        ranks_all = self.kind == "rank" and self.first is None and self.at_least is None
+        numbers = self.measure is not None and self.measure.kind == "value"
+        if self.summed and not (ranks_all and numbers and self.identity == "iri"):
+            raise ValueError("what is summed is a ranking of all members by a number, counted by IRI")
         if not self.distinct and self.identity == "same_as":
             raise ValueError("rows that are not distinct are counted by IRI")
         for number, column in enumerate(self.columns):

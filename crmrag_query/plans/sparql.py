@@ -584,8 +584,8 @@ def to_sparql(plan: Plan, world: World, outcome: Outcome | None = None) -> str:
     """The query; ``outcome``: that of the plan, where it was executed already.
 
     Variables: ``?member``, ``?count``, ``?value`` (a count, a day number or a number), ``?group`` (a year, decade or century
-    where groups go by these), ``?c1`` and so on, ``?partner``, ``?size``, ``?size1`` … and ``?common``. Rows of a ranking or
-    of groups have the outcome's ties. Triples in named graphs need a store that takes
+    where groups go by these), ``?summed``, ``?c1`` and so on, ``?partner``, ``?size``, ``?size1`` … and ``?common``. Rows of
+    a ranking or of groups have the outcome's ties. Triples in named graphs need a store that takes
     all graphs together for the default graph. A query of more than `MOST_CHARACTERS` is a comment that says so. Raises
     QuestionError as `execute`.
     """
@@ -792,7 +792,13 @@ def _rank(terms: Terms, plan: Plan, outcome: Outcome) -> Form:
         measured, value = (_day if dates else _number)(terms, plan, end)
         lines = [*measured, *lines] if dates else [*lines, *measured]  # days are looked up first
     cut = [_written(outcome.values[-1])] if how.first and len(outcome.values) else []
-    return Form(f"{MEMBER} ({value} AS ?value)", [*body, *lines], _ordered(MEMBER, value, "?value", how, cut))
+    ranked = Form(
+        f"{MEMBER} ({value} AS ?value)", [*body, *lines], _ordered(MEMBER, value, "?value", how, cut)
+    )
+    if how.summed:
+        made = "SUM" if how.summed == "total" else "AVG"
+        return Form(f"({made}(?value) AS ?summed)", ranked.nested())
+    return ranked
 
 
 def _day(terms: Terms, plan: Plan, end: str) -> tuple[list[str], str]:

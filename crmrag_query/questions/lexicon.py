@@ -187,7 +187,7 @@ __all__ = ["Compiled", "Forms", "Language", "Noun", "Number", "RefWords", "compi
 _TOLD = {
     "count": "questions.how_many questions.how_often",
     "aggregation": "operators.most operators.fewest operators.highest operators.lowest operators.earliest operators.latest "
-    "operators.breakdown operators.sort_date operators.sort_label",
+    "operators.breakdown operators.sort_date operators.sort_label operators.mean operators.total operators.altogether",
     "not_aggregation": "operators.more_than operators.less_than operators.at_least operators.at_most operators.or_more",
     "polite": "questions.polite dialogue.opening",
     "who": "questions.who",

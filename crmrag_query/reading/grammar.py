@@ -624,7 +624,8 @@ class Grammar:
             direct is None
             and (form.what or not nouns)
             and (anything or not (form.asks and any(one.sort == "name" for one in spoken)))
-        ):
+            and not (nouns and any(one.roles & SUMS.keys() for one in self.items))
+        ):  # "what is the average height *of the paintings*" asks for nothing but these
             for stem, meaning in self._happening() if often else ():  # "how often was it *repaired*"
                 covered = frozenset(at for at in self.open if self.stems[at] == stem)
                 begun = start(meaning, None, self.weights.said)
@@ -1720,6 +1721,14 @@ class Grammar:
             used |= {ops[role].first for role in RANKING & ops.keys()}
             assert compute.measure is not None
             state = replace(state, doubt=state.doubt | self._measures(compute.measure.way, head, ops))
+        summed = None if compute is not None or form.counts else self._summed(state, ops)
+        if summed is not None:
+            compute, said_number, place_of_most = summed
+            left = open_words = [at for at in left if at not in said_number]
+            score += self.weights.said + COMPUTED
+            used |= {place_of_most}
+            assert compute.measure is not None
+            state = replace(state, doubt=state.doubt | self._measures(compute.measure.way, head, ops))
         asides = self.asides
         deed = None if compute is not None or form.counts else self._ranked_by_deed(state, ops)
         if deed is not None:
@@ -2039,9 +2048,11 @@ class Grammar:
         )
 
     def _splits(self, op: Item, says: Collection[int], left: Collection[int]) -> bool:
-        """Whether a small word counts by what words lead to: "by *denomination*"; "did each *sponsor* fund", whatever sponsors are,
-        counts by what "fund" leads to."""
-        behind = next((at for at in range(op.last, len(self.words)) if self.words[at] not in self.own.stop), -1)
+        """Whether a small word counts by what words lead to: "by *denomination*"; "did each *sponsor* fund", whatever sponsors
+        are, counts by what "fund" leads to."""
+        behind = next(
+            (at for at in range(op.last, len(self.words)) if self.words[at] not in self.own.stop), -1
+        )
         if behind in says:  # but not "*sewn* in each of our *sewing* rooms"
             again = any(self.stems[at] == self.stems[behind] for at in says if at < op.first)
             return bool(op.roles & PER) and not again
@@ -2209,6 +2220,43 @@ class Grammar:
                 said = frozenset(at for at in self.open if self.stems[at] in found[1])
                 return Compute(kind="rank", measure=measure, first=first, ascending=ascending), said
         return None
+
+    def _summed(self, state: State, ops: Mapping[str, Item]) -> tuple[Compute, frozenset[int], int] | None:
+        """The total or mean of a number: "the *average height* of the coins", "how *heavy* are they *on average*", "what did
+        they *cost altogether*"; the words that say the number, and where the word for the sum stands. None where no number is
+        named that any of the things has."""
+        role = next((one for one in SUMS if one in ops), None)
+        if role is None:
+            return None
+        near, op, way = state.nodes[0], ops[role], None
+        said = frozenset[int]()
+        behind = [at for at in range(op.last, len(self.words)) if at in self.open]
+        for at in behind if role != "operators.altogether" else ():
+            if (found := self._number_called(self.stems[at], near)) is not None:
+                way, said = found[0], frozenset(at for at in self.open if self.stems[at] in found[1])
+                break
+        if way is None and (way := self._paid(near)) is not None:
+            known = frozenset().union(*(one.says | one.ends for one in self._quantities.values()))
+            said = frozenset(at for at in self.open if self.stems[at] in known)
+        if way is None:
+            sizes = {at: name for at in self.free if (name := size_of(self.words[at], self.own))}
+            sized = next(filter(None, (self.sized(name, near) for name in sizes.values())), None)
+            way, said = (None if sized is None else sized[0]), frozenset(sizes)
+        if way is None and near.target is not None and self._are_dimensions(near):
+            way = Way(relations=("dimension_value",))  # "the average *layer thickness*"
+        if way is None:
+            return None
+        measure = Measure(kind="value", way=way)
+        return Compute(kind="rank", measure=measure, summed=SUMS[role]), said, op.first
+
+    def _are_dimensions(self, near: Meaning) -> bool:
+        codes = {
+            self.graph.class_code(int(number))
+            for node in near.nodes[:5]
+            for number in self.graph.types(int(node))
+        }
+        ontology = self.world.ontology
+        return any(code in ontology.classes and ontology.is_a(code, "E54") for code in codes)
 
     def _number_called(self, stem: str, near: Meaning) -> tuple[Way, frozenset[str]] | None:
         """How things lead to the number that a noun names, and all stems that say it: one of the catalogue, a property of the
@@ -2496,9 +2544,13 @@ SUPERLATIVE = RANKING | {"operators.every", "operators.not", "operators.both"}
 MEANT = NEGATIONS | EXCEPTIONS | RANKING | frozenset({
     "operators.more_than", "operators.less_than", "operators.exactly", "operators.at_least", "operators.at_most",
     "operators.breakdown", "operators.per", "operators.titles", "operators.unknown", "operators.same", "operators.pairs",
-    "operators.compare", REPEATEDLY, LASTING,
+    "operators.compare", "operators.mean", "operators.total", REPEATEDLY, LASTING,
 })  # fmt: skip
 """Operators that change what is asked for: a reading that does not use one is not whole."""
+SUMS: Mapping[str, Literal["total", "mean"]] = {
+    "operators.mean": "mean", "operators.total": "total", "operators.altogether": "total",
+}  # fmt: skip
+"""Operators by which numbers are put together."""
 WHAT: Mapping[CategoryName, float] = {"Thing": 0.4, "Concept": 0.6, "Event": 0.9, "Actor": 1.0, "Place": 1.0}
 """What "what" may mean beside works, and how unlikely each is: people and places are asked for by other words."""
 
@@ -2514,7 +2566,7 @@ OWNERSHIP = frozenset({"P22", "P23", "P24"})
 TOPICAL = frozenset({"about", "refers_to", "depicts"})
 """Relations that lead to kinds as well as to things of a kind."""
 CARRIED_OUT, USED_IN = "carried_out_by", "P16i"
-WIDENING = frozenset({INCLUDING, "operators.aside"})
+WIDENING = frozenset({INCLUDING, "operators.aside", "operators.altogether"})
 """Roles of what changes nothing of what is asked for."""
 CHANGING = frozenset({"acquired_on", "exhibited_on", "modified_on", "destroyed_on"})
 """Dates of what befell things, by which they are not old."""

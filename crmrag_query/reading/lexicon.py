@@ -654,8 +654,8 @@ class Lexicon:
         return self._kin[step]
 
     def turned(self, step: str) -> str:
-        """The property of the data's own that says the same the other way round, as a step that leads the way of this one: what
-        one record says by "learned from" another says by "taught". "" for none, or several."""
+        """The property of the data's own that says the same the other way round, as a step that leads the way of this one:
+        what one record says by "learned from" another says by "taught". "" for none, or several."""
         if step not in self._turned:
             kin, ahead = self.kin(step), step.startswith("^")
             others = (("" if ahead else "^") + name for name in self.world.property_numbers)

@@ -755,7 +755,13 @@ def _weighed(release: Release, reading: Reading) -> Reading | None:
     try:
         outcome = results(reading.plan, release[World])
     except QuestionError:
-        return None
+        if not reading.plan.compute.summed:
+            return None
+        compute = reading.plan.compute.model_copy(
+            update={"summed": ""}
+        )  # of several units each is told by itself
+        plan = reading.plan.model_copy(update={"compute": compute})
+        return _weighed(release, replace(reading, plan=plan, doubt=reading.doubt | {Doubt("several units")}))
     size = outcome.size
     lost = 0.0 if size else NO if reading.plan.compute.kind == "ask" else EMPTY
     lost += ALONE * _are_alone(outcome, reading.plan)

@@ -551,6 +551,7 @@ def answer_set(
         language=language,
         release=release.id,
         common=None if found.common is None else len(found.common),
+        summed=_summed(plan, found, reader),
         exhaustive=told.exhaustive,
         suggestion=plan_json(told.suggestion) if told.suggestion is not None else None,
         unknown=told.unknown,
@@ -561,6 +562,17 @@ def answer_set(
     )
     made = replace(made, numbers=_numbers(made))
     return replace(made, text=prose(made, release.method.sets))
+
+
+def _summed(plan: Plan, found: Outcome, reader: Reader) -> Cell | None:
+    """The total or mean of a ranking's numbers, a mean told in `FIGURES` figures."""
+    if found.summed is None:
+        return None
+    told = found.summed if plan.compute.summed == "total" else float(f"{found.summed:.{FIGURES}g}")
+    return Cell(reader.shown(told, plan.compute.measure, found.unit), number=found.summed)
+
+
+FIGURES = 6  # of a mean
 
 
 def excluded_set(
@@ -642,6 +654,8 @@ def _numbers(made: AnswerSet) -> tuple[float, ...]:
     numbers |= {one.count for one in made.excluded} | {one.count for one in made.stated_in}
     if made.identity.distinct is not None:
         numbers.add(made.identity.distinct)
+    if made.summed is not None and made.summed.number is not None:
+        numbers.add(made.summed.number)
     numbers |= {member.value for member in made.members if member.value is not None}
     if isinstance(made.value, tuple):
         numbers |= {cell.number for row in made.value for cell in row if cell.number is not None}

@@ -705,6 +705,8 @@ def _rank(wording: Wording, compute: Compute) -> str:
         most = words.fewest if compute.ascending else words.most
         whole = (words.lowest if compute.ascending else words.highest).format(what=label)
         label = most.format(what=what) if most else whole
+    if compute.summed:
+        label = (words.total if compute.summed == "total" else words.mean).format(what=what)
     return ", ".join([label, *_limits(words, compute)])
 
 
@@ -791,6 +793,8 @@ class _Prose:
                 sentences = words.groups if made.kind == "group" else words.rows
                 yield self._filled(sentences.of(made.total), made.total)
                 yield self._listed([self._row(row) for row in rows[: self.limits.named]], made.total)
+            case "rank" if made.summed is not None and words.summed is not None:
+                yield self._filled(words.summed.of(made.size), made.size, made.summed.label)
             case "rank":
                 first = made.plan["compute"].get("first", made.size)
                 ties = words.with_ties if made.size > first else ""

@@ -353,7 +353,8 @@ class AnswerSet(Shown):
     """The exact result of a plan.
 
     ``size``: members in all; ``value``: the number of a count, whether there is any, or the page's rows of a group, table,
-    pairs or comparison, cells by ``columns``; ``total``: how many members or rows ``offset`` and ``next`` count (``next``:
+    pairs or comparison, cells by ``columns``; ``summed``: the total or mean of a ranking's numbers, where that is asked for;
+    ``total``: how many members or rows ``offset`` and ``next`` count (``next``:
     the offset of the next page, None after the last); ``title``: the plan in words, ``chips``: its parts; ``text``: the set
     in sentences; ``numbers``: every number that may be said of it; ``exhaustive``: the plan says all that was asked;
     otherwise ``unknown`` are the words that it leaves out, ``mentioned`` those that were found in texts or names only, and
@@ -380,6 +381,7 @@ class AnswerSet(Shown):
     language: str
     release: str
     common: int | None = None
+    summed: Cell | None = None
     exhaustive: bool = True
     suggestion: dict[str, Any] | None = field(default=None, hash=False)
     unknown: tuple[str, ...] = ()
