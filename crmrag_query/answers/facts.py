@@ -35,7 +35,7 @@ from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.kinds import HARD, Schema
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
 from crmrag_query.plans.world import LOCATED, WHERE_NOW, World, literal, pairs, role_steps
-from crmrag_query.reading.lexicon import Lexicon, Stems, event_verbs
+from crmrag_query.reading.lexicon import Lexicon, Stems, event_verbs, longest_of, vocabulary
 from crmrag_query.retrieval.release_channels import LITTLE
 from crmrag_query.sets.build import Reader, reasons_of
 from crmrag_query.shown import SourceTriple
@@ -209,6 +209,8 @@ class Heard:
         content = [at for at in content if at not in ranking]
         scored: list[tuple[float, Best]] = []
         for one in self.statements:
+            if self._is_turned(one, clause):
+                continue
             near, far = self._said(one)
             # "when is its feast day", "where is its home port": what is called so, whatever is written there
             called = not clause.number and self._is_called(one, clause.heard)
@@ -254,7 +256,7 @@ class Heard:
         alike = tuple(
             other.statements[0]
             for points, other in scored
-            if other.statements[0].steps == best.statements[0].steps
+            if self._are_alike(other.statements[0], best.statements[0])
             and other.said == best.said
             and points > score - 0.05
         )
@@ -302,6 +304,30 @@ class Heard:
         ):
             return one.end < 0 or graph.category(one.end) in (0, int(Category.Time))
         return one.end >= 0 and bool(int(graph.adjacency.categories[one.end]) & wanted & ~int(Category.Time))
+
+    def _is_turned(self, one: Statement, clause: Clause) -> bool:
+        """Whether words between who is asked for and the thing say what a property of the data's own says the other way
+        round: "who *taught* X" does not ask whom X taught."""
+        kin = self.release[Lexicon].kin(self._step_name(one.steps[0])) if len(one.steps) == 1 else None
+        if kin is None or "" not in clause.words:
+            return False
+        own, said = language(self.code), vocabulary(self.code).relations[kin.relation]
+        asker = next((at for at, word in enumerate(clause.words) if word in own.roles["questions.who"]), -1)
+        gap = clause.words[asker + 1 : clause.words.index("")] if asker >= 0 else ()
+        forms = tuple(own.form(word) for word in gap if word != BESIDE)
+        to_thing, from_thing = (said.forward, said.backward) if kin.inverse else (said.backward, said.forward)
+        return longest_of(forms, from_thing) > longest_of(forms, to_thing)
+
+    def _step_name(self, step: tuple[int, bool]) -> str:
+        iri = self.release[Graph].property_iri(step[0])
+        return iri if step[1] else f"^{iri}"
+
+    def _are_alike(self, one: Statement, other: Statement) -> bool:
+        """Whether they are stated in the same way, or by properties that say the same the other way round."""
+        if len(one.steps) == len(other.steps) == 1 and one.steps != other.steps:
+            turned = self.release[Lexicon].turned(self._step_name(one.steps[0]))
+            return turned == self._step_name(other.steps[0])
+        return one.steps == other.steps
 
     def _is_called(self, one: Statement, said: Stems) -> bool:
         """Whether it is a text right next to the thing, and words ``said`` are the whole name of its property."""

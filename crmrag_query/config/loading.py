@@ -602,7 +602,8 @@ class SetWords(Record):
     In sentences `{what}` is the plan in words, `{n}` a number of the set, `{first}` the first few of it. The prose has
     `size`, or `one` for a list of one, `shown` or `all_shown` (members), `part` (what it was looked for among), `some`,
     `nothing`, `tied`, `with_ties` (a ranking of more than were asked for), `summed` (its total or mean), `groups`, `rows`,
-    `common`, `more`, `excluded` by reason, `distinct`, `unrecorded` (members of which nothing is stated that a negation denies), `not_exhaustive`,
+    `common`, `more`, `excluded` by reason, `distinct`, `unrecorded` (members of which nothing is stated that a negation
+    denies), `not_exhaustive`,
     `unknown`, `mentioned`; all others are words of chips: `not_` negates one, `missing`
     is a relation that is not stated at all, `stated` a `{way}` and what it leads to. Releases that were made before a word
     was said have its default.

@@ -71,6 +71,7 @@ from crmrag_query.reading.lexicon import (
     category_nodes,
     date_stems,
     entities_of,
+    longest_of,
     vocabulary,
 )
 from crmrag_query.reading.records import RANKING, Meaning, as_list, changed
@@ -1270,7 +1271,7 @@ class Grammar:
             turned = False
             if tie.ahead or tie.back:
                 forms = tuple(map(self.own.form, gap))
-                ahead, back = _holds(forms, tie.ahead), _holds(forms, tie.back)
+                ahead, back = longest_of(forms, tie.ahead), longest_of(forms, tie.back)
                 gain += w.phrase * (ahead > back) - w.phrase * (back > ahead)
                 turned = back > ahead  # who trained X, where only those whom X trained are told
                 evidence = evidence or ahead > back
@@ -2048,8 +2049,8 @@ class Grammar:
         )
 
     def _splits(self, op: Item, says: Collection[int], left: Collection[int]) -> bool:
-        """Whether a small word counts by what words lead to: "by *denomination*"; "did each *sponsor* fund", whatever sponsors
-        are, counts by what "fund" leads to."""
+        """Whether a small word counts by what words lead to: "by *denomination*"; "did each *sponsor* fund", whatever that
+        is, counts by what "fund" leads to."""
         behind = next(
             (at for at in range(op.last, len(self.words)) if self.words[at] not in self.own.stop), -1
         )
@@ -2612,12 +2613,6 @@ def counting(compute: Compute, to: Anchor) -> Compute:
     if compute.measure is None:
         return compute.model_copy(update={"to": to}) if compute.kind == "group" else compute
     return compute.model_copy(update={"measure": compute.measure.model_copy(update={"to": to})})
-
-
-def _holds(words: Sequence[str], phrases: Sequence[tuple[str, ...]]) -> int:
-    """The length of the longest of some phrases that stand in words; 0 for none."""
-    text = f" {' '.join(words)} "
-    return max((len(phrase) for phrase in phrases if f" {' '.join(phrase)} " in text), default=0)
 
 
 def form_of(items: Sequence[Item], own: Language) -> Form:

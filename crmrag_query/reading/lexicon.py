@@ -529,6 +529,12 @@ FOREIGN = 0.5
 proprietor of a workshop."""
 
 
+def longest_of(words: Sequence[str], phrases: Sequence[tuple[str, ...]]) -> int:
+    """The length of the longest of some phrases that stand in words; 0 for none."""
+    text = f" {' '.join(words)} "
+    return max((len(phrase) for phrase in phrases if f" {' '.join(phrase)} " in text), default=0)
+
+
 @lru_cache(maxsize=len(LANGUAGES))
 def date_stems(code: str) -> Stems:
     """The stems of a language's nouns for dates: "date", "year"."""
