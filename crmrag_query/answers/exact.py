@@ -633,9 +633,10 @@ def find_exact(
 
 
 def _mostly_unknown(plan: Plan, outcome: Outcome, world: World) -> bool:
-    """Whether of most things nothing is known that they are ranked by: the oldest of the others need not be the oldest."""
-    measure = plan.compute.measure
-    if plan.compute.first is None or measure is None or measure.kind == "count":
+    """Whether of most things nothing is known that they are ranked by or that is added up: the oldest of the others need not be
+    the oldest."""
+    measure, some = plan.compute.measure, plan.compute.first is not None or bool(plan.compute.summed)
+    if not some or measure is None or measure.kind == "count":
         return False
     every = execute(plan.model_copy(update={"compute": Compute()}), world).size
     return 2 * sum(map(len, outcome.excluded.values())) > every
