@@ -633,8 +633,8 @@ def find_exact(
 
 
 def _mostly_unknown(plan: Plan, outcome: Outcome, world: World) -> bool:
-    """Whether of most things nothing is known that they are ranked by or that is added up: the oldest of the others need not be
-    the oldest."""
+    """Whether of most things nothing is known that they are ranked by or that is added up: the oldest of the others need not
+    be the oldest."""
     measure, some = plan.compute.measure, plan.compute.first is not None or bool(plan.compute.summed)
     if not some or measure is None or measure.kind == "count":
         return False

@@ -873,6 +873,9 @@ class Grammar:
             )
         written = item.whole and not self.capitals.isdisjoint(range(item.first, item.last))
         is_said = meaning.named and written and not near.named and not excepted
+        is_said &= near.cost < VAGUE or not self._lead(
+            item
+        )  # "a *member of* the Lantern Circle" is not that circle
         if is_said and negated:  # "artists who are not *American*" are not all but that nation itself
             is_said = not any(
                 one[1].last in PREMODIFYING for one in self._ways(state, parent, near, meaning, item)
@@ -1305,7 +1308,10 @@ class Grammar:
                 gain -= w.unsaid  # "designs *by* Bell" are not what Bell gave
                 doubt |= {Doubt("no word for", tie.key)}
             ends = RECEIVING & {tie.last, *(leg[0].removesuffix("i") for leg in tie.legs[:1])}
-            if not tie.relation and ends and leads.isdisjoint(("from", "to")):
+            kept = (
+                tie.last in HOLDING and "from" in leads
+            )  # what comes "*from* each pottery" is not what potteries hold
+            if kept or (not tie.relation and ends and leads.isdisjoint(("from", "to"))):
                 doubt |= {Doubt("who gave or who received", item.text)}
             no_actor = leads == {"agent"} and far.named and tie.last in BY and not far.category & ACTOR
             if ambiguous or no_actor or turned:  # "by Rembrandt", where a picture is called so
@@ -1768,6 +1774,9 @@ class Grammar:
                     compute = Compute(kind="group", way=bare.way)  # "by *denomination*"
                     used |= self._per_words()
                     score += 0.5
+                    if not any(self._names_end(bare.way, self.stems[at]) for at in says):
+                        verb = " ".join(self.words[at] for at in sorted(says))
+                        state = replace(state, doubt=state.doubt | {Doubt("vague", verb)})
                 else:
                     # "Never restored" is what is not recorded; but all was made by somebody at some time. What happened to a
                     # thing is said by what events of that kind are called, and people may have done it or have met with it.
@@ -2059,6 +2068,13 @@ class Grammar:
             return bool(op.roles & PER) and not again
         each = "operators.each" in op.roles and self.form.counts
         return each and behind in left and behind not in self.known
+
+    def _names_end(self, way: Way, stem: str) -> bool:
+        """Whether a noun says what a way leads to: its *maker*, but not "for each *building*" of who built it."""
+        words, lexicon = vocabulary(self.own.code).relations, self.ties.lexicon
+        ends = [words[id].starts if way.inverse else words[id].ends for id in way.relations if id in words]
+        ends += [lexicon.far_stems(path[-1], self.own.code) for path in way.paths]
+        return any(stem in some for some in ends)
 
     def _leads_to_more(self, said: Collection[int]) -> bool:
         """Whether something that ties stands behind words: "*painted* on ivory", not "and were *born* there"."""
@@ -2564,6 +2580,7 @@ MOST_ACQUIRED = 0.5  # a share of acquisitions
 EXHIBITING = frozenset({"exhibition", "exhibited_in", "exhibited_on"})
 """Relations to events in which things were shown or used."""
 OWNERSHIP = frozenset({"P22", "P23", "P24"})
+HOLDING = frozenset({"P49", "P50", "P51", "P52"})
 TOPICAL = frozenset({"about", "refers_to", "depicts"})
 """Relations that lead to kinds as well as to things of a kind."""
 CARRIED_OUT, USED_IN = "carried_out_by", "P16i"
