@@ -73,6 +73,12 @@ def step_code(release: Release, step: tuple[int, bool]) -> str:
     return code if ahead else release[World].ontology.inverse(code) or f"^{code}"
 
 
+def step_name(release: Release, step: tuple[int, bool]) -> str:
+    """A step of a statement as paths write one of the data's own."""
+    iri = release[Graph].property_iri(step[0])
+    return iri if step[1] else f"^{iri}"
+
+
 def statements_of(release: Release, node: int) -> list[Statement]:
     """What is stated of a node, the nearest first: of what stands for it alone (its events, names, measures, nameless nodes,
     and parts that nothing else has) what is stated of these as well."""
@@ -308,7 +314,9 @@ class Heard:
     def _is_turned(self, one: Statement, clause: Clause) -> bool:
         """Whether words between who is asked for and the thing say what a property of the data's own says the other way
         round: "who *taught* X" does not ask whom X taught."""
-        kin = self.release[Lexicon].kin(self._step_name(one.steps[0])) if len(one.steps) == 1 else None
+        kin = (
+            self.release[Lexicon].kin(step_name(self.release, one.steps[0])) if len(one.steps) == 1 else None
+        )
         if kin is None or "" not in clause.words:
             return False
         own, said = language(self.code), vocabulary(self.code).relations[kin.relation]
@@ -318,15 +326,11 @@ class Heard:
         to_thing, from_thing = (said.forward, said.backward) if kin.inverse else (said.backward, said.forward)
         return longest_of(forms, from_thing) > longest_of(forms, to_thing)
 
-    def _step_name(self, step: tuple[int, bool]) -> str:
-        iri = self.release[Graph].property_iri(step[0])
-        return iri if step[1] else f"^{iri}"
-
     def _are_alike(self, one: Statement, other: Statement) -> bool:
         """Whether they are stated in the same way, or by properties that say the same the other way round."""
         if len(one.steps) == len(other.steps) == 1 and one.steps != other.steps:
-            turned = self.release[Lexicon].turned(self._step_name(one.steps[0]))
-            return turned == self._step_name(other.steps[0])
+            turned = self.release[Lexicon].turned(step_name(self.release, one.steps[0]))
+            return turned == step_name(self.release, other.steps[0])
         return one.steps == other.steps
 
     def _is_called(self, one: Statement, said: Stems) -> bool:
@@ -408,8 +412,7 @@ class Heard:
     def _step(self, step: tuple[int, bool]) -> Stems:
         if step not in self._steps:
             graph, ontology, (prop, ahead) = self.release[Graph], self.release[World].ontology, step
-            code, iri = graph.property_code(prop), graph.property_iri(prop)
-            names = [iri if ahead else f"^{iri}"]
+            code, names = graph.property_code(prop), [step_name(self.release, step)]
             if code in ontology.properties:
                 names.append(code if ahead else ontology.inverse(code) or f"^{code}")
             lexicon = self.release[Lexicon]

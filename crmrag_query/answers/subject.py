@@ -31,6 +31,7 @@ from crmrag_query.answers.facts import (
     roles_of,
     statements_of,
     step_code,
+    step_name,
 )
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.understand import Understood, individuals, relied_on, understand
@@ -677,9 +678,9 @@ class _Asking:
     @cached_property
     def _own_nouns(self) -> frozenset[str]:
         """The stems by which properties of the data's own that lead from the thing say what they lead to."""
-        lexicon, graph, found = self.release[Lexicon], self.release[Graph], set[str]()
-        for prop, ahead in {one.steps[0] for heard in self.heard.values() for one in heard.statements}:
-            kin = lexicon.kin(f"{'' if ahead else '^'}{graph.property_iri(prop)}")
+        found = set[str]()
+        for step in {one.steps[0] for heard in self.heard.values() for one in heard.statements}:
+            kin = self.release[Lexicon].kin(step_name(self.release, step))
             if kin is not None:
                 words = vocabulary(self.own.code).relations[kin.relation]
                 found |= words.starts if kin.inverse else words.ends

@@ -873,9 +873,8 @@ class Grammar:
             )
         written = item.whole and not self.capitals.isdisjoint(range(item.first, item.last))
         is_said = meaning.named and written and not near.named and not excepted
-        is_said &= near.cost < VAGUE or not self._lead(
-            item
-        )  # "a *member of* the Lantern Circle" is not that circle
+        if near.cost >= VAGUE and self._lead(item):
+            is_said = False  # "a *member of* the Lantern Circle" is not that circle
         if is_said and negated:  # "artists who are not *American*" are not all but that nation itself
             is_said = not any(
                 one[1].last in PREMODIFYING for one in self._ways(state, parent, near, meaning, item)
@@ -1308,10 +1307,10 @@ class Grammar:
                 gain -= w.unsaid  # "designs *by* Bell" are not what Bell gave
                 doubt |= {Doubt("no word for", tie.key)}
             ends = RECEIVING & {tie.last, *(leg[0].removesuffix("i") for leg in tie.legs[:1])}
-            kept = (
+            held = (
                 tie.last in HOLDING and "from" in leads
-            )  # what comes "*from* each pottery" is not what potteries hold
-            if kept or (not tie.relation and ends and leads.isdisjoint(("from", "to"))):
+            )  # "*from* each pottery", and not what potteries hold
+            if held or (not tie.relation and ends and leads.isdisjoint(("from", "to"))):
                 doubt |= {Doubt("who gave or who received", item.text)}
             no_actor = leads == {"agent"} and far.named and tie.last in BY and not far.category & ACTOR
             if ambiguous or no_actor or turned:  # "by Rembrandt", where a picture is called so
@@ -1335,12 +1334,7 @@ class Grammar:
         return at - 1 if at - 1 in self.open else None
 
     def _is_of_range(self, far: Meaning, last: str) -> bool:
-        codes = {
-            self.graph.class_code(int(number))
-            for node in far.nodes[:5]
-            for number in self.graph.types(int(node))
-        }
-        return RANGES[last] in codes
+        return RANGES[last] in self._codes(far)
 
     def _said_by(self, tie: Tie) -> frozenset[int]:
         """The content words of the question that say a tie."""
@@ -2267,13 +2261,13 @@ class Grammar:
         return Compute(kind="rank", measure=measure, summed=SUMS[role]), said, op.first
 
     def _are_dimensions(self, near: Meaning) -> bool:
-        codes = {
-            self.graph.class_code(int(number))
-            for node in near.nodes[:5]
-            for number in self.graph.types(int(node))
-        }
         ontology = self.world.ontology
-        return any(code in ontology.classes and ontology.is_a(code, "E54") for code in codes)
+        return any(code in ontology.classes and ontology.is_a(code, "E54") for code in self._codes(near))
+
+    def _codes(self, meaning: Meaning) -> set[str]:
+        """The classes of the first few of what is meant."""
+        some = meaning.nodes[:5].tolist()
+        return {self.graph.class_code(int(number)) for node in some for number in self.graph.types(node)}
 
     def _number_called(self, stem: str, near: Meaning) -> tuple[Way, frozenset[str]] | None:
         """How things lead to the number that a noun names, and all stems that say it: one of the catalogue, a property of the

@@ -757,9 +757,8 @@ def _weighed(release: Release, reading: Reading) -> Reading | None:
     except QuestionError:
         if not reading.plan.compute.summed:
             return None
-        compute = reading.plan.compute.model_copy(
-            update={"summed": ""}
-        )  # of several units each is told by itself
+        # Of several units each is told by itself.
+        compute = reading.plan.compute.model_copy(update={"summed": ""})
         plan = reading.plan.model_copy(update={"compute": compute})
         return _weighed(release, replace(reading, plan=plan, doubt=reading.doubt | {Doubt("several units")}))
     size = outcome.size
