@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from collections import Counter
@@ -125,8 +124,13 @@ def _number(question: GoldQuestion, said: Said, abbreviations: Collection[str]) 
         return False
     if not said.by_set:
         return states_number(question.value, said.text, abbreviations)
-    value = said.value
-    return value is not None and not isinstance(value, bool) and same_value(question.value, value)
+    value, gold = said.value, float(question.value)
+    return value is not None and not isinstance(value, bool) and round(float(value), _decimals(gold)) == gold
+
+
+def _decimals(number: float) -> int:
+    """The decimals to which a gold number is written, none of a whole one, 12 at most."""
+    return 12 if number.is_integer() else len(repr(number).partition(".")[2])
 
 
 def _ranking(question: GoldQuestion, said: Said) -> tuple[bool, float]:
@@ -183,17 +187,13 @@ def _years(text: str) -> str:
     return found[1] if found else ""
 
 
-ROUNDED = 1e-6  # to what a mean is rounded, in gold values and in answers
-
-
 def same_value(gold: Any, answered: Any) -> bool:
     """Equal as numbers, else as texts. Years before Christ are counted with a year 0 by some and without by others."""
     try:
         wanted, found = float(gold), float(answered)
     except (TypeError, ValueError):
         return str(gold) == str(answered)
-    near = math.isclose(wanted, found, rel_tol=ROUNDED)
-    return near or (wanted < 0 and found <= 0 and abs(wanted - found) == 1)
+    return wanted == found or (wanted < 0 and found <= 0 and abs(wanted - found) == 1)
 
 
 def folded_name(text: str) -> str:

@@ -35,7 +35,7 @@ from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.kinds import HARD, Schema
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
 from crmrag_query.plans.world import LOCATED, WHERE_NOW, World, literal, pairs, role_steps
-from crmrag_query.reading.lexicon import Lexicon, Stems, event_verbs, longest_of, vocabulary
+from crmrag_query.reading.lexicon import Lexicon, Stems, event_verbs, longest_phrase, vocabulary
 from crmrag_query.retrieval.release_channels import LITTLE
 from crmrag_query.sets.build import Reader, reasons_of
 from crmrag_query.shown import SourceTriple
@@ -324,13 +324,13 @@ class Heard:
         gap = clause.words[asker + 1 : clause.words.index("")] if asker >= 0 else ()
         forms = tuple(own.form(word) for word in gap if word != BESIDE)
         to_thing, from_thing = (said.forward, said.backward) if kin.inverse else (said.backward, said.forward)
-        return longest_of(forms, from_thing) > longest_of(forms, to_thing)
+        return longest_phrase(forms, from_thing) > longest_phrase(forms, to_thing)
 
     def _are_alike(self, one: Statement, other: Statement) -> bool:
         """Whether they are stated in the same way, or by properties that say the same the other way round."""
         if len(one.steps) == len(other.steps) == 1 and one.steps != other.steps:
-            turned = self.release[Lexicon].turned(step_name(self.release, one.steps[0]))
-            return turned == step_name(self.release, other.steps[0])
+            inverse = self.release[Lexicon].own_inverse(step_name(self.release, one.steps[0]))
+            return inverse == step_name(self.release, other.steps[0])
         return one.steps == other.steps
 
     def _is_called(self, one: Statement, said: Stems) -> bool:

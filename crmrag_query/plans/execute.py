@@ -451,6 +451,10 @@ def compute(world: World, how: Compute, members: Ints, anchored: Anchored, inner
 
 
 # Rankings
+NO_UNITS = np.empty(0, np.int32)
+NAMED_UNITS = 3  # of those that cannot be added up
+
+
 def _measured(world: World, how: Compute, members: Ints, found: Pairs | None) -> tuple[Longs, Values, int]:
     """(index into ``members``, value) of those that have one, all of their numbers, and the unit of the values, -1 for none;
     see `records.Measure`. ``found``: what they lead to, where no literal is measured."""
@@ -460,9 +464,11 @@ def _measured(world: World, how: Compute, members: Ints, found: Pairs | None) ->
         index, row = way_literals(world, measure.way.stated(), members)
         stated, number = numbers(world, row)
         subject = np.searchsorted(world.graph.literal_ptr, row[stated], side="right") - 1
-        if how.summed and not comparable(world, units_of(world, distinct(subject).astype(np.int32))[1]):
+        units = units_of(world, distinct(subject).astype(np.int32))[1] if how.summed else NO_UNITS
+        if not comparable(world, units):
+            names = ", ".join(world.graph.label(int(one)) for one in units[:NAMED_UNITS])
             raise QuestionError(
-                "These numbers are in several units, and cannot be added up.",
+                f"These numbers are in several units, which cannot be added up: {names}.",
                 remedy="Ask for those in one unit, or for a list of them.",
             )
         number, unit = in_one_unit(world, subject.astype(np.int32), number)

@@ -71,7 +71,7 @@ from crmrag_query.reading.lexicon import (
     category_nodes,
     date_stems,
     entities_of,
-    longest_of,
+    longest_phrase,
     vocabulary,
 )
 from crmrag_query.reading.records import RANKING, Meaning, as_list, changed
@@ -1273,7 +1273,7 @@ class Grammar:
             turned = False
             if tie.ahead or tie.back:
                 forms = tuple(map(self.own.form, gap))
-                ahead, back = longest_of(forms, tie.ahead), longest_of(forms, tie.back)
+                ahead, back = longest_phrase(forms, tie.ahead), longest_phrase(forms, tie.back)
                 gain += w.phrase * (ahead > back) - w.phrase * (back > ahead)
                 turned = back > ahead  # who trained X, where only those whom X trained are told
                 evidence = evidence or ahead > back
@@ -1714,20 +1714,15 @@ class Grammar:
         says: frozenset[int] = frozenset()
         extra: list[Constraint] = []
         open_words = left
-        called = None if compute is not None or form.counts else self._ranked_by_name(state, ops)
-        if called is not None:
-            compute, said_number = called
+        by_number = None
+        if compute is None and not form.counts:
+            by_number = self._ranked_by_name(state, ops) or self._summed(state, ops)
+        if by_number is not None:
+            compute, said_number = by_number
             left = open_words = [at for at in left if at not in said_number]
             score += self.weights.said + COMPUTED
-            used |= {ops[role].first for role in RANKING & ops.keys()}
-            assert compute.measure is not None
-            state = replace(state, doubt=state.doubt | self._measures(compute.measure.way, head, ops))
-        summed = None if compute is not None or form.counts else self._summed(state, ops)
-        if summed is not None:
-            compute, said_number, place_of_most = summed
-            left = open_words = [at for at in left if at not in said_number]
-            score += self.weights.said + COMPUTED
-            used |= {place_of_most}
+            roles = {role for role, kind in SUMS.items() if kind == compute.summed} or RANKING
+            used |= {ops[role].first for role in roles & ops.keys()}
             assert compute.measure is not None
             state = replace(state, doubt=state.doubt | self._measures(compute.measure.way, head, ops))
         asides = self.asides
@@ -2232,10 +2227,9 @@ class Grammar:
                 return Compute(kind="rank", measure=measure, first=first, ascending=ascending), said
         return None
 
-    def _summed(self, state: State, ops: Mapping[str, Item]) -> tuple[Compute, frozenset[int], int] | None:
+    def _summed(self, state: State, ops: Mapping[str, Item]) -> tuple[Compute, frozenset[int]] | None:
         """The total or mean of a number: "the *average height* of the coins", "how *heavy* are they *on average*", "what did
-        they *cost altogether*"; the words that say the number, and where the word for the sum stands. None where no number is
-        named that any of the things has."""
+        they *cost altogether*"; and the words that say the number. None where no number is named that any of them has."""
         role = next((one for one in SUMS if one in ops), None)
         if role is None:
             return None
@@ -2258,7 +2252,7 @@ class Grammar:
         if way is None:
             return None
         measure = Measure(kind="value", way=way)
-        return Compute(kind="rank", measure=measure, summed=SUMS[role]), said, op.first
+        return Compute(kind="rank", measure=measure, summed=SUMS[role]), said
 
     def _are_dimensions(self, near: Meaning) -> bool:
         ontology = self.world.ontology
@@ -2575,6 +2569,7 @@ EXHIBITING = frozenset({"exhibition", "exhibited_in", "exhibited_on"})
 """Relations to events in which things were shown or used."""
 OWNERSHIP = frozenset({"P22", "P23", "P24"})
 HOLDING = frozenset({"P49", "P50", "P51", "P52"})
+"""Properties to who keeps or owns something."""
 TOPICAL = frozenset({"about", "refers_to", "depicts"})
 """Relations that lead to kinds as well as to things of a kind."""
 CARRIED_OUT, USED_IN = "carried_out_by", "P16i"

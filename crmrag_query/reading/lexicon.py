@@ -529,7 +529,7 @@ FOREIGN = 0.5
 proprietor of a workshop."""
 
 
-def longest_of(words: Sequence[str], phrases: Sequence[tuple[str, ...]]) -> int:
+def longest_phrase(words: Sequence[str], phrases: Sequence[tuple[str, ...]]) -> int:
     """The length of the longest of some phrases that stand in words; 0 for none."""
     text = f" {' '.join(words)} "
     return max((len(phrase) for phrase in phrases if f" {' '.join(phrase)} " in text), default=0)
@@ -550,7 +550,7 @@ class Lexicon:
     _kinds: dict[str, KindWords] = field(default_factory=dict)
     _steps: dict[tuple[str, str], Stems] = field(default_factory=dict)
     _kin: dict[str, Kin | None] = field(default_factory=dict)
-    _turned: dict[str, str] = field(default_factory=dict)
+    _inverses: dict[str, str] = field(default_factory=dict)
     _leads: dict[str, frozenset[str]] = field(default_factory=dict)
     _typed: dict[str, dict[str, Ints]] = field(default_factory=dict)
     _dimensions: dict[str, dict[str, Ints]] = field(default_factory=dict)
@@ -659,15 +659,15 @@ class Lexicon:
             self._kin[step] = self._called_like(step)
         return self._kin[step]
 
-    def turned(self, step: str) -> str:
+    def own_inverse(self, step: str) -> str:
         """The property of the data's own that says the same the other way round, as a step that leads the way of this one:
         what one record says by "learned from" another says by "taught". "" for none, or several."""
-        if step not in self._turned:
+        if step not in self._inverses:
             kin, ahead = self.kin(step), step.startswith("^")
             others = (("" if ahead else "^") + name for name in self.world.property_numbers)
             found = [one for one in others if self.kin(one) == kin] if kin is not None else []
-            self._turned[step] = found[0] if len(found) == 1 else ""
-        return self._turned[step]
+            self._inverses[step] = found[0] if len(found) == 1 else ""
+        return self._inverses[step]
 
     def _called_like(self, step: str) -> Kin | None:
         name, inverse = step.removeprefix("^"), step.startswith("^")
@@ -675,7 +675,7 @@ class Lexicon:
         if number is None or name in self.world.ontology.properties:
             return None
         if inverse:
-            other = self._called_like(name)
+            other = self.kin(name)
             return None if other is None else Kin(other.relation, not other.inverse)
         starts = [kind for kind, steps in enumerate(self.schema.steps) if step in steps]
         near = self._categories(starts)

@@ -425,8 +425,8 @@ class Ties:
         if len(steps) > 1:
             return tie
         if kin is not None:
-            if turned := self.lexicon.turned(steps[0]):
-                tie = replace(tie, way=Way(paths=tuple((one,) for one in sorted((steps[0], turned)))))
+            if inverse := self.lexicon.own_inverse(steps[0]):
+                tie = replace(tie, way=Way(paths=tuple((one,) for one in sorted((steps[0], inverse)))))
             return self._like(tie, kin, code)
         return replace(tie, ends=self.lexicon.far_stems(steps[0], code))
 

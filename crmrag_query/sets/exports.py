@@ -291,6 +291,8 @@ def _json(whole: Whole) -> Iterator[str]:
     head = whole.about() | {"columns": list(whole.made.columns)}
     if whole.made.kind in ("count", "ask"):
         head["value"] = whole.made.value
+    if whole.made.summed is not None:
+        head["summed"] = asdict(whole.made.summed)
     yield from _object(
         head,
         members=(_plain_member(member, whole.columns.labels) for _, member in whole.members()),

@@ -78,6 +78,14 @@ def test_a_number_is_right_when_it_equals() -> None:
     assert outcome(score_exact(asked, value(11))) == (False, 0.0, True)
     assert score_exact(asked, value(11, confident=False)).wrong is False
     assert score_exact(asked, value(None)).exact is False
+    large = question("number", 2_000_000)
+    assert score_exact(large, value(2_000_001)).exact is False
+
+
+def test_a_mean_is_right_to_the_decimals_of_the_known_one() -> None:
+    asked = question("number", 259.9412)
+    assert score_exact(asked, value(259.941176)).exact is True
+    assert score_exact(asked, value(259.9419)).exact is False
 
 
 def test_one_is_not_yes_and_yes_is_not_one() -> None:

@@ -4,16 +4,19 @@ together; and several things asked of one thing at once.
 
 from __future__ import annotations
 
+import json
 from statistics import mean
 
 import pyoxigraph as ox
 import pytest
 
 from crmrag_query.answers.ask import ask
+from crmrag_query.errors import QuestionError
 from crmrag_query.plans.execute import execute
 from crmrag_query.plans.records import Compute, Measure, Plan, Target, Way
 from crmrag_query.plans.sparql import to_sparql
 from crmrag_query.plans.world import World
+from crmrag_query.sets.exports import export
 from tests.support.parse_world import PREFIXES, Museum, build_museum
 
 LEARNED = {"ivo": "tobias", "nell": "tobias", "tobias": "anton"}
@@ -128,6 +131,14 @@ def test_a_total_or_mean_is_that_of_the_numbers_and_of_sparql(
     assert [pottery.key(int(node)) for node in outcome.excluded["unmeasured"]] == ["vase-4"]
 
 
+def test_a_sum_is_exported_with_the_numbers_that_it_is_of(pottery: Museum) -> None:
+    rank = Compute(kind="rank", measure=Measure(kind="value", way=HEIGHT), summed="mean")
+    plan = Plan(target=Target(classes=("E22",)), compute=rank)
+    whole = json.loads("".join(export(pottery.release, plan, "json")))
+    assert whole["summed"]["number"] == pytest.approx(mean(HEIGHTS.values()))
+    assert len(whole["rows"]) == len(HEIGHTS)
+
+
 @pytest.mark.parametrize(
     "changed",
     [{"first": 2}, {"identity": "same_as"}, {"measure": Measure(kind="count", way=HEIGHT)}, {"kind": "list"}],
@@ -170,6 +181,13 @@ def test_money_in_several_currencies_is_told_one_by_one(pottery: Museum) -> None
     assert not answer.exhaustive
     assert "13" not in answer.text
     assert answer.set is None or answer.set.summed is None
+
+
+def test_a_plan_that_adds_up_several_currencies_is_refused_by_their_names(pottery: Museum) -> None:
+    price = Way(paths=(("http://example.org/own/price",),), then=Way(paths=(("P90",),)))
+    rank = Compute(kind="rank", measure=Measure(kind="value", way=price), summed="total")
+    with pytest.raises(QuestionError, match=r"crown, mark|mark, crown"):
+        execute(Plan(target=Target(classes=("E22",)), compute=rank), pottery.release[World])
 
 
 def test_several_things_asked_of_one_are_all_told(pottery: Museum) -> None:
