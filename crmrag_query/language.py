@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from functools import lru_cache
 from typing import Any
 
@@ -172,6 +173,11 @@ class Language:
         made = self.raw.get("nominal", {}).items()
         bases = ((noun.removesuffix(end), verbs) for end, verbs in made if noun.endswith(end))
         return frozenset(self.stem(base + verb) for base, verbs in bases for verb in verbs if base + verb)
+
+    def is_participle(self, word: str) -> bool:
+        """Whether a folded word is a form of a verb, by its ending or as one of the irregular ones: "wounded", "taught"."""
+        endings = self.raw.get("asking", {}).get("participles", ())
+        return word in self._verbs or any(fnmatch(word, one) for one in endings)
 
     def stems(self, text: str) -> tuple[str, ...]:
         """Stems of the words of a text, in order, without stop words."""

@@ -887,9 +887,11 @@ class Grammar:
             iris = tuple(self.graph.iri(int(node)) for node in inside)
             nodes = (*state.nodes, replace(meaning, iris=iris, nodes=inside))
             condition = Condition(None, new, negated, among=True)
+            # "the *verse* X", where only some of what is called X are of the one kind of verse that the data knows
+            vague = self._vague(state.places[parent]) if len(inside) == len(meaning.nodes) else frozenset()
             yield replace(
                 grown, nodes=nodes, conditions=(*state.conditions, (parent, condition)),
-                score=state.score + 0.9 - meaning.cost - far_cost, doubt=grown.doubt - self._vague(state.places[parent]),
+                score=state.score + 0.9 - meaning.cost - far_cost, doubt=grown.doubt - vague,
             )  # fmt: skip
         if not meaning.named and self._is_kind_of(near, meaning):
             gain = 1.1 if excepted else 0.5 if self._is_said(state, parent, item) else -0.6
@@ -1903,8 +1905,9 @@ class Grammar:
     def _only(kind: Meaning, where: Sequence[Constraint]) -> Iterator[Constraint]:
         """What holds of all of a kind, where no condition says as much: painters painted, and so did who painted this."""
         if kind.only is not None:
-            ways = {one.way.relations for one in where if isinstance(one, Related)}
-            if kind.only.to != Anchor() or kind.only.way.relations not in ways:
+            own = kind.only.way
+            ways = {(one.way.relations, one.way.paths) for one in where if isinstance(one, Related)}
+            if kind.only.to != Anchor() or (own.relations, own.paths) not in ways:
                 yield kind.only
 
     def _existing(

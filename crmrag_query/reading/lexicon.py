@@ -567,23 +567,26 @@ class Lexicon:
                 self.world,
                 language(code),
                 lambda id: bool(self.schema.table.ends(self.world, id)[0]),
-                self._said_by_whom(code),
+                *self._said_of_whom(code),
             )
         return self._kinds[code]
 
-    def _said_by_whom(self, code: str) -> dict[str, set[str]]:
-        """The properties of the data's own that lead to people and are called by what these did, "worn by", by the stem of
-        the verb."""
-        own, found, actor = language(code), defaultdict[str, set[str]](set), int(Category.Actor)
+    def _said_of_whom(self, code: str) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+        """The properties of the data's own that lead to people, by what these are called for it: by the stem of the verb that
+        says what they did, "worn by", and by a noun for them, "publisher"."""
+        own, actor = language(code), int(Category.Actor)
+        verbs, nouns = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
         for iri, number in self.world.property_numbers.items():
-            if iri in self.world.ontology.properties:
+            if iri in self.world.ontology.properties or not self._categories(self._ends(iri)) & actor:
                 continue
             for text in {self.world.graph.property_label(number, False, code), local_words(iri)}:
                 words = tokenize(fold(text))
-                by = len(words) > 1 and "agent" in own.preposition_roles(words[-1])
-                if by and self._categories(self._ends(iri)) & actor:
-                    found[own.stem(words[-2])].add(iri)
-        return found
+                alone = len(words) == 1 and not own.is_participle(words[0])
+                if alone and self._categories(self._ends(iri)) == actor:
+                    nouns[words[0]].add(iri)
+                elif len(words) > 1 and "agent" in own.preposition_roles(words[-1]):
+                    verbs[own.stem(words[-2])].add(iri)
+        return verbs, nouns
 
     def _ends(self, step: str) -> frozenset[int]:
         """The kinds of nodes that a step leads to."""
@@ -949,10 +952,12 @@ class KindWords:
         own: Language,
         stated: Callable[[str], bool] = lambda relation: False,
         by_whom: Mapping[str, Collection[str]] = MappingProxyType({}),
+        people: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> None:
         """``stated``: whether the data states a relation; the nouns for people at the ends of others stand for nobody.
-        ``by_whom``: by the stem of a verb the properties of the data's own that say by whom it was done."""
-        self.world, self.own, self._stated, self._by_whom = world, own, stated, by_whom
+        ``by_whom``: by the stem of a verb the properties of the data's own that say by whom it was done; ``people``: by a
+        noun for people those that lead to them."""
+        self.world, self.own, self._stated, self._by_whom, self._people = world, own, stated, by_whom, people
         self._phrases: dict[Phrase, list[tuple[Phrase, Kind]]] = {}
         self._forms: dict[Phrase, set[Phrase]] = {}
         self._heads: dict[str, set[int]] = {}
@@ -1175,7 +1180,8 @@ class KindWords:
 
     def _add_roles(self) -> None:
         """Who took part in something in a role, by what the role is called, and who stands at an end of a relation between
-        things and people, by the nouns for that end: donors are those by whom something was given."""
+        things and people, by the nouns for that end: donors are those by whom something was given, publishers those to whom
+        a property "publisher" leads."""
         everybody = Target(categories=("Actor",))
         if not occurs(self.world, everybody):
             return
@@ -1197,6 +1203,14 @@ class KindWords:
                     only = Related(way=Way(relations=(id,), inverse=inverse))
                     for text in entry.get(role, ()):
                         self._add(fold(text), self._limited(everybody, only, 0.3))
+
+        for noun, steps in self._people.items():
+            self._add(noun, self._at_the_end_of(steps))
+
+    def _at_the_end_of(self, steps: Collection[str]) -> Kind:
+        """Those to whom any of some properties leads."""
+        only = Related(way=Way(paths=tuple((f"^{step}",) for step in sorted(steps))))
+        return self._limited(Target(categories=("Actor",)), only, 0.3)
 
     def _limited(self, target: Target, only: Related, cost: float) -> Kind:
         """The entities of a target of which a condition holds."""
@@ -1478,11 +1492,8 @@ class KindWords:
         """Those who did what the name of a property of the data's own says, by a noun made of its verb: "wearers",
         where something is "worn by" people."""
         verbs = frozenset().union(*(self.own.verbs_of(form) for form in self.own.forms(word)))
-        steps = sorted({step for stem in verbs for step in self._by_whom.get(stem, ())})
-        if not steps:
-            return []
-        only = Related(way=Way(paths=tuple((f"^{step}",) for step in steps)))
-        return [self._limited(Target(categories=("Actor",)), only, 0.3)]
+        steps = {step for stem in verbs for step in self._by_whom.get(stem, ())}
+        return [self._at_the_end_of(steps)] if steps else []
 
     def _compound(self, word: str) -> list[Kind]:
         """A compound stands for its last part: "Wandgemälde" for paintings."""

@@ -155,6 +155,7 @@ def test_only_the_numbers_of_all_are_summed(changed: dict[str, object]) -> None:
         ("What is the average height of the vases?", "223.333 mm"),
         ("How tall are the vases on average?", "223.333 mm"),
         ("What is the total height of the vases?", "670 mm"),
+        ("How tall are the vases together?", "670 mm"),
         ("Quelle est la hauteur moyenne des vases ?", "223.333 mm"),
         ("Wie hoch sind die Vasen im Durchschnitt?", "223.333 mm"),
         ("Ποιο είναι το μέσο ύψος των βάζων;", "223.333 mm"),

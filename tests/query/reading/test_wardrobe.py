@@ -12,7 +12,9 @@ GARMENTS = {"gown": 2, "cape": 1, "coat": 3, "hat": 0}
 """How often each was altered."""
 LENT = ("gown", "hat")
 WORN = {"gown": ("anna", "berta"), "cape": ("anna",), "coat": ("carl",)}
-BORN = {"anna": 1901, "berta": 1930, "carl": 1899, "dora": 1880}
+COUTURIERS = {"gown": "emil", "cape": "emil", "coat": "flora"}
+BORN = {"anna": 1901, "berta": 1930, "carl": 1899, "dora": 1880, "emil": 1870, "flora": 1902}
+HOME = {"dora": "ulm", "emil": "ulm", "flora": "graz"}
 """Dora sews, and wore nothing."""
 
 
@@ -20,7 +22,8 @@ def _graph() -> str:
     rows = [
         PREFIXES,
         "@prefix own: <http://example.org/own/> .",
-        'own:worn_by rdfs:label "worn by"@en .',
+        'own:worn_by rdfs:label "worn by"@en . own:couturier rdfs:label "couturier"@en . own:home rdfs:label "home"@en .',
+        ':ulm a crm:E53_Place ; rdfs:label "Ulm" . :graz a crm:E53_Place ; rdfs:label "Graz" .',
         ':garment a crm:E55_Type ; rdfs:label "garment"@en .',
     ]
     for name, year in BORN.items():
@@ -38,6 +41,8 @@ def _graph() -> str:
             for at in range(times)
         ]
         rows += [f":{name} own:worn_by :{who} ." for who in WORN.get(name, ())]
+    rows += [f":{name} own:couturier :{who} ." for name, who in COUTURIERS.items()]
+    rows += [f":{name} own:home :{where} ." for name, where in HOME.items()]
     for name in LENT:
         rows.append(
             f":loan-{name} a crm:E10_Transfer_of_Custody ; crm:P30_transferred_custody_of :{name} ; "
@@ -59,6 +64,8 @@ LISTS = [
     ("Which garments were altered?", {name for name, times in GARMENTS.items() if times}),
     ("Which garments were never altered?", {name for name, times in GARMENTS.items() if not times}),
     ("Wearers born before 1910", {"anna", "carl"}),
+    ("Which couturiers were born before 1900?", {"emil"}),
+    ("Which couturiers have their home in Ulm?", {"emil"}),
 ]
 
 
