@@ -888,10 +888,12 @@ class Grammar:
             nodes = (*state.nodes, replace(meaning, iris=iris, nodes=inside))
             condition = Condition(None, new, negated, among=True)
             # "the *verse* X", where only some of what is called X are of the one kind of verse that the data knows
-            vague = self._vague(state.places[parent]) if len(inside) == len(meaning.nodes) else frozenset()
+            settled = (
+                self._vague(state.places[parent]) if len(inside) == len(meaning.nodes) else frozenset[Doubt]()
+            )
             yield replace(
                 grown, nodes=nodes, conditions=(*state.conditions, (parent, condition)),
-                score=state.score + 0.9 - meaning.cost - far_cost, doubt=grown.doubt - vague,
+                score=state.score + 0.9 - meaning.cost - far_cost, doubt=grown.doubt - settled,
             )  # fmt: skip
         if not meaning.named and self._is_kind_of(near, meaning):
             gain = 1.1 if excepted else 0.5 if self._is_said(state, parent, item) else -0.6
