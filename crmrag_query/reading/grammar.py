@@ -96,6 +96,7 @@ COMPUTED = 0.5  # points that a tie gains at most where an operator makes a rank
 PER_WORD, BY_TYPE, BY_OPERATORS = 0.8, 0.4, 2.0
 """Points that a reading gains at most once it is finished: by each word without an object, by a type that one names, and by
 all that its operators make of it."""
+MOST_SPOKEN = 40  # names, nouns and dates of a question beyond which it is no question for a set
 MEANINGS = 4  # of an item that are tried
 TRIED = 5  # ways of an item to one thing that are tried
 ACTOR, TIME, THING = int(Category.Actor), int(Category.Time), int(Category.Thing)
@@ -289,6 +290,8 @@ class Grammar:
         items = self._with_unknown_names(items)
         self.items = items
         spoken = [item for item in items if item.sort in ("name", "noun", "date", "text", "amount")]
+        if len(spoken) > MOST_SPOKEN:
+            return
         taken = {at for item in items for at in range(item.first, item.last)}
         idle = frozenset().union(*(self.own.roles[role] for role in IDLE if role in self.own.roles))
         self.free = tuple(
@@ -846,7 +849,7 @@ class Grammar:
         number: Item | None,
     ) -> Iterator[State]:
         near, w = state.nodes[parent], self.weights
-        if (unknown := self._unknown(item, flags)) is not None and not meaning.named:
+        if (unknown := self._unknown(item)) is not None and not meaning.named:
             yield from self._attach_unknown(state, item, meaning, parent, unknown)
             return
         excepted = "operators.except" in flags or "operators.anyone_else" in flags
@@ -953,7 +956,7 @@ class Grammar:
             del self._highest[:-BEAM]
             yield made
 
-    def _unknown(self, item: Item, flags: Mapping[str, Item]) -> Item | None:
+    def _unknown(self, item: Item) -> Item | None:
         """The word by which what a noun means is not known: "by *unknown* artists", "whose photographer *isn't known*"."""
         be = self.own.roles["verbs.be"]
         behind = (
@@ -963,7 +966,7 @@ class Grammar:
             and item.last <= one.first
             and all(word in be for word in self.words[item.last : one.first])
         )
-        return flags.get(UNKNOWN_ROLE) or next(behind, None)
+        return self._flags(item).get(UNKNOWN_ROLE) or next(behind, None)
 
     def _attach_unknown(
         self, state: State, item: Item, meaning: Meaning, parent: int, unknown: Item
