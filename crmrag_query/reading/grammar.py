@@ -833,7 +833,7 @@ class Grammar:
         for meaning in item.meanings[:MEANINGS]:
             for hops, parent in enumerate(reversed(state.spine)):
                 if split is not None and parent == state.over and self._is_type(split):
-                    if split.last <= item.first and meaning.target == state.nodes[0].target:
+                    if split.last <= item.first and self._are_all(state.nodes[0], meaning):
                         yield state  # "by kind *of treatment*", of treatments
                     continue  # "of each kind were done on *textiles*": no kind of these is meant
                 yield from self._attach_to(state, item, meaning, parent, hops, flags, number)
@@ -1407,6 +1407,10 @@ class Grammar:
             (one for one in self.items if one.sort in ("noun", "name") and one.last == item.first), None
         )
         return self._phrase_lead(before) if before is not None else self._lead(item)
+
+    def _are_all(self, near: Meaning, far: Meaning) -> bool:
+        """Whether another noun means the same, or all of these among others: works, which are objects."""
+        return near.target == far.target or (far.generic and self.ties.both(near, far) == len(near.nodes))
 
     def _is_kind_of(self, near: Meaning, far: Meaning) -> bool:
         both = self._once(lambda: self.ties.both(near, far), (near, far), "both")

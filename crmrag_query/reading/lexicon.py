@@ -875,6 +875,9 @@ class Lexicon:
         return frozenset(own.stems(labels.get(code, ""))) or translated([labels.get("en", "")], code)
 
 
+OUTNUMBERED = (
+    10  # times as many entities of the classes that a noun means else as of those that it means first
+)
 SAMPLED, MOSTLY = (
     200,
     0.9,
@@ -1421,9 +1424,11 @@ class KindWords:
         named = [entry.get("classes", ()), entry.get("else", ())]
         if not types[name] and not own.classes:  # no type tells these apart
             named.append(entry.get("otherwise", ()))
-        classes = next(
-            filter(None, (tuple(code for code in some if code in self._codes) for some in named)), ()
-        )
+        occurring = [some for one in named if (some := tuple(code for code in one if code in self._codes))]
+        classes = occurring[0] if occurring else ()
+        for other in occurring[1:2]:  # one work of all whose texts the data has is not the only work
+            if self._count(other) >= OUTNUMBERED * self._count(classes):
+                classes = (*classes, *other)
         less = tuple(code for code in entry.get("less", ()) if classes and code in self._codes)
         if less:
             classes = tuple(one for one in classes if self._adds(one, classes, less))
@@ -1456,6 +1461,9 @@ class KindWords:
             kind_types = types.get(str(entry.get("makes", "")), set()) if made else set()
             to = Anchor(types=tuple(self.world.graph.iri(node) for node in sorted(kind_types)))
             yield replace(self._kind(target, 0.3), generic=True, only=Related(way=MADE_SOMETHING.way, to=to))
+
+    def _count(self, classes: tuple[str, ...]) -> int:
+        return len(entities_of(self.world, Target(classes=classes)))
 
     def _adds(self, code: str, classes: Sequence[str], less: Sequence[str]) -> bool:
         """Whether a class of several has none of ``less``, or others than these and than the other classes have."""
