@@ -828,13 +828,13 @@ class Turn:
         """Whether the set is told as a whole rather than as facts: one of a kind that the question names, "which *artists*
         were born in New York", or of many; but no measures, of which a set names but the nodes."""
         exact = self.exact
-        if not isinstance(exact, Exact) or not exact.certain:
+        if not isinstance(exact, Exact) or not exact.certain or self._measures:
             return False
         if self._is_of_kind:
             return True
         if self._told_by_facts < set(exact.outcome.members.tolist()) and self._told_by_facts:
             return True  # of those who were born there facts know but some
-        return exact.set.size > NAMED and not self._measures and not self._blurs
+        return exact.set.size > NAMED and not self._blurs
 
     @property
     def _is_of_kind(self) -> bool:

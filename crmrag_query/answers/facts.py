@@ -1249,7 +1249,18 @@ class Asked:
         for thing, stated in self.statements:
             if thing == node:
                 return facts.of_statements(node, stated)
-        return next((fact for id in self.relations if (fact := facts.of(node, id)) is not None), None)
+        found = (facts.of(node, id) for id in self.relations)
+        return next((fact for fact in found if fact is not None and self._is_of_kind(facts, fact)), None)
+
+    def _is_of_kind(self, facts: Facts, fact: Fact) -> bool:
+        """Whether what is told may be whom a question asks for: who organised an exhibition is none of the puppets that took
+        part in it."""
+        relation = facts.release.method.relations.get(fact.relation)
+        entities = relation is not None and relation.value == "entity" and fact.nodes
+        if self.expects != int(Category.Actor) or not entities:
+            return True
+        categories = (int(facts.release[Graph].category(node)) for node in fact.nodes)
+        return any(not one or one & self.expects for one in categories)
 
 
 @dataclass(frozen=True)

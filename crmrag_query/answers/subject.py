@@ -56,6 +56,7 @@ from crmrag_query.reading.lexicon import (
     Lexicon,
     PhraseSpan,
     categories_of,
+    event_verbs,
     relation_spans,
     vocabulary,
 )
@@ -114,11 +115,13 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     spoken = _spoken_of(release, understood, language)
     if not spoken.nodes:
         return ""
-    spans = relation_spans(reading.language, spoken.words)
-    if _chosen(spans, spoken.words, language):
-        return ""
     at = spoken.words.index("")
     before = _without_kind(release, reading.language, spoken.words[:at], spoken.nodes)
+    spans = [  # "where was *the exhibition* X" asks for no exhibition
+        one for one in relation_spans(reading.language, spoken.words) if not len(before) <= one.first < at
+    ]
+    if _chosen(spans, spoken.words, language):
+        return ""
     after = [word for word in spoken.words[at:] if word]
     asking = language.forms.describing.at(before, 0)
     opens = asking or any(getattr(language.forms, kind).at(before, 0) for kind in ("what", "who", "adverbs"))
@@ -458,7 +461,12 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     )
     if asking.chooses:
         return None
-    naming = [one for one in chosen if asking.names_kind(one) or asking.states(one)]
+    told_where = reading.expects & (int(Category.Place) | int(Category.Time))
+    naming = [
+        one
+        for one in chosen
+        if asking.names_kind(one) or asking.states(one) or (told_where and asking.names_event(one))
+    ]
     chosen = [one for one in chosen if one not in naming]
     loose = {words[at] for one in spans if one.role == "loose" for at in range(one.first, one.last)}
     small = language.stop | loose | filler | _kind_words(release, nodes) | asking.kinds
@@ -494,14 +502,8 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     before = set(reading.words[:asker]) if after > asker else set[str]()
     if asked and not before.isdisjoint(understood.own.period_words):
         unknown = tuple(word for word in unknown if word not in understood.own.period_words)
-        dates = dict.fromkeys(
-            id
-            for node in nodes
-            for id in order_of(release, node).head
-            if release.method.relations[id].value == "date"
-        )
-        when = Asked(tuple(dates))
-        asked += (when,) if any_known(release, nodes, [when]) else ()
+        when = asking.whereabouts(int(Category.Time), when=True)
+        asked += tuple(one for one in when if any_known(release, nodes, [one]))
     # Else a list is asked for, which what is not understood may restrict, unless it is of what a relation leads to.
     if reading.form is not Form.SPECIFIC and not held.issuperset(reading.heads) and spoken.words[0] in which:
         return None  # "which *plays* about Sappho were published …"
@@ -696,6 +698,24 @@ class _Asking:
         kind = self.kinds.issuperset(self.words[span.first : span.last])
         return kind and bool(span.first and self.language.forms.articles.at(self.words, span.first - 1))
 
+    def names_event(self, span: PhraseSpan) -> bool:
+        """Whether a verb only says what the event is: "where was the exhibition X *shown*"."""
+        verb = (span.first, span.last) not in self.nouns
+        return verb and all(
+            self.own.stem(word) in self._happens for word in self.words[span.first : span.last]
+        )
+
+    @cached_property
+    def _happens(self) -> frozenset[str]:
+        """The stems of what happens in the thing, where it is an event."""
+        schema, code = self.release[Lexicon].schema, self.own.code
+        if any(category_name(self.release[Graph], node) != "Event" for node in self.nodes):
+            return frozenset()
+        kinds = schema.kinds(np.array(self.nodes, np.int32))
+        found = self.release[Lexicon].class_stems(kinds, code)
+        verbs = (said for nouns, said in event_verbs(code) if not nouns.isdisjoint(found))
+        return found.union(*verbs)
+
     def states(self, span: PhraseSpan) -> bool:
         """Whether a noun right before the name says what the name is, "the copy with the *shelfmark* K 19.20"."""
         if (span.first, span.last) not in self.nouns or self.words[span.last : span.last + 1] != [""]:
@@ -762,7 +782,8 @@ class _Asking:
         clauses, before = self.clauses(), frozenset[int]()
         verbs: list[PhraseSpan] = []
         for first, last in clauses:
-            opens = next((at for at in range(first, last) if self._says(at) or not self.words[at]), last)
+            says = (at for at in range(first, last) if self._says(at) or not self.words[at])
+            opens = next((at for at in says if not _category(self.own, self.language, self.words[at])), last)
             own_words = self.words[first : opens if len(clauses) == 1 else last]  # "*when and where* was"
             wanted = _expected(self.own, self.language, own_words) | (expects if len(clauses) == 1 else 0)
             wanted |= self._kind_asked(first, last)
@@ -781,14 +802,10 @@ class _Asking:
             if self._asks_for_noun(first, last, wanted):  # "in which *town* was he born" asks for no date
                 asking = (tuple(filter(self._is_undated, ids)) for ids in asking)
             relations = [Asked(ids, expects=wanted) for ids in asking if ids]
-            if (
-                wanted & int(Category.Place)
-                and len(clauses) > 1
-                and not own
-                and self.language.forms.placed.within(self.words[first:last])
-            ):
-                where = dict.fromkeys(id for node in self.nodes for id in order_of(self.release, node).where)
-                relations = [Asked(tuple(where), expects=wanted)] if where else relations
+            itself = any(map(self.names_event, self.spans))
+            placed = len(clauses) > 1 and self.language.forms.placed.within(self.words[first:last])
+            if wanted and (itself or placed) and all(map(self._is_kind, own)):
+                relations = list(self.whereabouts(wanted, itself)) or relations
             verbs = [one for one in own if (one.first, one.last) not in self.nouns] or verbs
             if (
                 own and not relations
@@ -834,6 +851,18 @@ class _Asking:
             else:
                 before = self._through(relations) if known else before
                 yield from ((one, frozenset(), first) for one in relations)
+
+    def whereabouts(self, wanted: int, when: bool) -> Iterator[Asked]:
+        """Where the thing is, or was, and when, if that is asked for and to be told."""
+        orders = [order_of(self.release, node) for node in self.nodes]
+        known = self.release.method.relations
+        if wanted & int(Category.Place) and (
+            where := tuple(dict.fromkeys(id for one in orders for id in one.where))
+        ):
+            yield Asked(where, expects=int(Category.Place))
+        if when and wanted & int(Category.Time):
+            dates = (id for one in orders for id in one.head if known[id].value == "date")
+            yield Asked(tuple(dict.fromkeys(dates)), expects=int(Category.Time))
 
     def _sums(self, first: int, last: int, own: Sequence[PhraseSpan]) -> tuple[str, ...]:
         """The relations to numbers among those that phrases may say, where a clause asks how much."""
