@@ -174,6 +174,16 @@ class Language:
         bases = ((noun.removesuffix(end), verbs) for end, verbs in made if noun.endswith(end))
         return frozenset(self.stem(base + verb) for base, verbs in bases for verb in verbs if base + verb)
 
+    def label_words(self, text: str) -> tuple[str, ...]:
+        """The words of a label without its small words, but for one that it begins with and that is no article: what is
+        "not located" is not located, and what is "in the collection" is no collection."""
+        words, articles = tokenize(text), self.raw.get("asking", {}).get("articles", ())
+        return tuple(
+            word
+            for at, word in enumerate(words)
+            if word not in self.stop or (not at and len(words) > 1 and word not in articles)
+        )
+
     def is_participle(self, word: str) -> bool:
         """Whether a folded word is a form of a verb, by its ending or as one of the irregular ones: "wounded", "taught"."""
         endings = self.raw.get("asking", {}).get("participles", ())

@@ -579,11 +579,21 @@ class Facts:
         if inverse or (relation.value == "entity" and not relation.literals.value):
             return self._named(label, id, node, way, self._best(nodes))
         if relation.value == "date":
-            return self._dated(label, id, node, way, nodes, texts)
+            return self._dated(label, id, node, way, nodes, texts) or self._own_year(label, node, id)
         stated = self._stated(label, id, relation, node, way, nodes, texts)
         if stated is not None or (relation.value != "number" and id != DIMENSION):
             return stated
         return self._own_numbers(label, node, id)
+
+    def _own_year(self, label: str, node: int, id: str) -> Fact | None:
+        """What a property of the data's own states that is called like a relation to a date, "birth year: 1860"."""
+        graph, like = self.release[Graph], self.release[Lexicon].years_of
+        stated = [one for one in graph.literals(node) if like.get(graph.property_iri(one.property)) == id]
+        told = {describe(known, self.language): known for one in stated if (known := parse_date(one.value))}
+        if not told:
+            return None
+        triples = tuple(triple for one in stated for triple in self._of_literal(node, one, one.value).triples)
+        return Fact(label, tuple(told), len(told), (), triples, tuple(told.values()), relation=id)
 
     def _own_numbers(self, label: str, node: int, id: str) -> Fact | None:
         """What properties of the data's own state that are called like a relation to a number, "Height (mm): 2105"; of any
@@ -1250,11 +1260,13 @@ class Asked:
             if thing == node:
                 return facts.of_statements(node, stated)
         found = (facts.of(node, id) for id in self.relations)
-        return next((fact for fact in found if fact is not None and self._is_of_kind(facts, fact)), None)
+        return next((fact for fact in found if fact is not None and self._answers(facts, node, fact)), None)
 
-    def _is_of_kind(self, facts: Facts, fact: Fact) -> bool:
-        """Whether what is told may be whom a question asks for: who organised an exhibition is none of the puppets that took
-        part in it."""
+    def _answers(self, facts: Facts, node: int, fact: Fact) -> bool:
+        """Whether what is told may be whom a question asks for, as none of the puppets of an exhibition organised it; and that
+        a thing has its name tells nothing."""
+        if fact.values == (facts.name(node),):
+            return False
         relation = facts.release.method.relations.get(fact.relation)
         entities = relation is not None and relation.value == "entity" and fact.nodes
         if self.expects != int(Category.Actor) or not entities:

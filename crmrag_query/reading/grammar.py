@@ -1211,6 +1211,9 @@ class Grammar:
         articles = self.own.raw.get("asking", {}).get("articles", ())
         inside = "place" in leads and item.first > 0 and self.words[item.first - 1] in articles
         is_type, scored = self._is_type(item), []
+        # "bells *in Ulm* were cast by Bell", "bells made of bronze *in Ulm*": neither verb says that it was there
+        placed = "place" in leads and place is not None and not near.category & EVENT
+        elsewhere_said = self._said_of_others(item, place) if placed and place is not None else frozenset()
         nearness = {at: w.said * self._nearness(at, item, place) for at in self.open}
         denied = bool(leads) and not NEGATIONS.isdisjoint(self._flags(item))  # "not by Bell", who made none
         even_none = self.form.asks or denied
@@ -1223,6 +1226,8 @@ class Grammar:
             if leads == {"about"} and "about" not in self.ties.lexicon.leads(tie.last):
                 continue  # who wrote *about* Sappho need not have written what is called so
             says = self._said_by(tie)
+            if placed and tie.relation in HAPPENING:
+                says -= elsewhere_said
             if headless and self.head_words:  # a noun before all else says what the near end is
                 says |= frozenset(at for at in self.head_words if self.stems[at] in tie.starts)
             covered, again = says - state.covered, says & state.covered
@@ -1327,6 +1332,17 @@ class Grammar:
             scored.append((gain, tie, covered, doubt))
         scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
         return scored[:TRIED]
+
+    def _said_of_others(self, item: Item, place: Item) -> frozenset[int]:
+        """The verbs that say nothing of what stands behind a preposition of place: those behind it, where it stands right
+        behind the noun, and those whose own preposition names a material, "*made of*"."""
+        roles, between = self.own.roles, range(place.last, item.first)
+        auxiliary = roles["verbs.be"] | roles["verbs.have"] | roles["verbs.do"]
+        right_behind = bool(between) and self.open.isdisjoint(between)
+        right_behind = right_behind and auxiliary.isdisjoint(self.words[at] for at in between)
+        of = roles["prepositions.material"] - roles["prepositions.place"]
+        made_of = (at for at in between[:-1] if at in self.open and self.words[at + 1] in of)
+        return frozenset((*(range(item.last, len(self.words)) if right_behind else ()), *made_of))
 
     def _leads(self, says: Collection[int]) -> bool:
         """Whether words say what those do who lead others, where the data tells in which roles people took part."""
@@ -1556,7 +1572,8 @@ class Grammar:
         if any(day is not None and day[1:] != (1, 1) for day in (first, behind)):
             return
         near, lexicon, code = state.nodes[parent], self.ties.lexicon, self.own.code
-        made = vocabulary(code).relations["created_on"].says if near.category & THING else frozenset[str]()
+        words = vocabulary(code).relations
+        made = words["created_on"].says if near.category & THING else frozenset[str]()
         ways = {iri: Way(paths=((iri,),)) for iri in lexicon.years}
         stated = self._once(
             lambda: [iri for iri, way in ways.items() if leading_to(self.world, way, None)[near.nodes].any()],
@@ -1564,8 +1581,10 @@ class Grammar:
             "years",
         )
         for iri in stated:
-            stems = lexicon.step_stems(iri, code)
-            says = stems | made if stems <= date_stems(code) else stems
+            stems, like = lexicon.step_stems(iri, code), lexicon.years_of[iri]
+            says = (
+                stems | made if stems <= date_stems(code) else stems | (words[like].says if like else set())
+            )
             covered = frozenset(at for at in self.open if self.stems[at] in says)
             bounds = Valued(
                 way=ways[iri], least=first and first[0], most=behind and behind[0] - 1,
@@ -1841,6 +1860,8 @@ class Grammar:
             and not (denied and item.roles & NEGATIONS)
             and not any(item.first <= at < item.last for at in state.covered)
         }
+        if form.counts and compute.kind == "count":  # "how many does *each* museum hold" is not one number
+            unused |= {word for word in self.words if word in self.own.roles["operators.each"]}
         if state.over >= 0:
             told = any(parent == state.over for parent, _ in state.conditions)  # "the most finds *of bronze*"
             every = compute.kind == "group" and state.nodes[state.over].generic and not told

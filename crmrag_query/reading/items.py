@@ -52,6 +52,7 @@ from crmrag_query.reading.lexicon import (
     Lexicon,
     Phrase,
     relation_spans,
+    verbs,
     vocabulary,
     words_table,
 )
@@ -225,12 +226,32 @@ def named(release: Release, text: str) -> tuple[Mention, ...]:
     breaks = sorted({*name_breaks(text, lexicon, languages), *_between_alike(words, stop, own)})
     parts = zip((0, *breaks), (*breaks, len(words)), strict=True)
     return tuple(
-        replace(mention, first=mention.first + first, last=mention.last + first)
+        _as_it_begins(replace(mention, first=mention.first + first, last=mention.last + first), words, own)
         for first, last in parts
         for mention in link(
             release[NameIndex], words[first:last] if breaks else text, stop, plain_words(lexicon)
         )
     )
+
+
+def _as_it_begins(mention: Mention, words: Sequence[str], own: Language) -> Mention:
+    """A name with the small word that it begins with, where that is written: "*not* located", "*very* good". What begins with
+    one that is not written is but named in part."""
+
+    def opening(name: str) -> str:
+        first = next(iter(own.label_words(name)), "")
+        return first if first in own.stop else ""
+
+    first, articles = mention.first - 1, own.raw.get("asking", {}).get("articles", ())
+    while first > 0 and words[first] in articles:
+        first -= 1
+    before = words[first] if first >= 0 else ""
+    whole = tuple(one for one in mention.entities if before and opening(one.name) == before)
+    if whole:
+        text = " ".join((*words[first : mention.first], mention.text))
+        return replace(mention, first=first, text=text, entities=whole)
+    bare = tuple(one for one in mention.entities if not opening(one.name))
+    return replace(mention, entities=bare or tuple(replace(one, how="partial") for one in mention.entities))
 
 
 ALIKE_WITHIN = 4  # words on either side of "or" among which one is looked for that stands on both
@@ -635,9 +656,17 @@ def _names(release: Release, analysis: Analysis, heard: Asked, own: Language) ->
     foreign = tuple(release[Exonyms].mentions(heard.words, own.code, mentions))
     for mention in (*mentions, *_inner(release, mentions, heard, own), *foreign):
         item = name_item(release, mention, heard, own, mention in foreign)
-        if item is not None:
+        if item is not None and not _is_verb_alone(item, heard, own):
             called = release[Exonyms].called(heard.words[item.first : item.last], own.code)
             yield replace(item, called=called) if mention in foreign else item
+
+
+def _is_verb_alone(name: Item, heard: Asked, own: Language) -> bool:
+    """Whether a word that is but a part of a name is a verb behind "to be" or "to have": "were *cast*", beside cast iron."""
+    at, auxiliary = name.first, own.roles["verbs.be"] | own.roles["verbs.have"]
+    alone = len(name) == 1 and not name.whole and at not in heard.capitals
+    behind = bool(at) and heard.words[at - 1] in auxiliary
+    return alone and behind and own.stem(heard.words[at]) in verbs(own.code)
 
 
 INFLECTED = 0.7

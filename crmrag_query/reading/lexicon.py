@@ -726,7 +726,7 @@ class Lexicon:
                 continue
             rows = np.flatnonzero(world.literal_property == number)[:SAMPLED]
             if numbers(world, rows)[0].mean() >= MOSTLY:
-                found[iri] = self._quantity_called(iri, number)
+                found[iri] = self._called_as(iri, number, "number")
         return found
 
     @cached_property
@@ -740,16 +740,18 @@ class Lexicon:
             } & ontology.classes.keys()
             own = normalise_property(iri) is None
             if own and any(ontology.is_a(code, "E54") for code in codes):
-                found[iri] = self._quantity_called(iri, number)
+                found[iri] = self._called_as(iri, number, "number")
         return found
 
-    def _quantity_called(self, iri: str, number: int) -> str:
-        """The relation to a number that a property is called like in most languages; "" for none."""
+    def _called_as(self, iri: str, number: int, value: Literal["number", "date"]) -> str:
+        """The relation to a number or date that a property is called like in most languages, but for its being a year; "" for
+        none."""
         graph, called = self.world.graph, Counter[str]()
-        known = [id for id, one in self.world.relations.items() if one.value == "number"]
+        known = [id for id, one in self.world.relations.items() if one.value == value]
         for code, text in (graph.property_labels(number) | {"en": graph.property_label(number)}).items():
             if code in LANGUAGES:
                 stems, said = language(code).all_stems([text, local_words(iri)]), vocabulary(code).relations
+                stems -= date_stems(code)
                 called.update(id for id in known if id in said and stems & (said[id].ends | said[id].says))
         return called.most_common(1)[0][0] if called else ""
 
@@ -771,6 +773,12 @@ class Lexicon:
                 if datatypes.count(YEAR) >= MOSTLY * len(rows):
                     found[iri] = YEAR
         return found
+
+    @cached_property
+    def years_of(self) -> dict[str, str]:
+        """The properties that state years, by IRI: the relation to a date that each is called like, "birth year"; "" for none."""
+        numbers = self.world.property_numbers
+        return {iri: self._called_as(iri, numbers[iri], "date") for iri in self.years}
 
     def dimension_types(self, code: str) -> dict[str, Ints]:
         """The types of dimensions by each stem of their names: "seats" for the seating capacity."""
@@ -875,9 +883,9 @@ class Lexicon:
         return frozenset(own.stems(labels.get(code, ""))) or translated([labels.get("en", "")], code)
 
 
-OUTNUMBERED = (
-    10  # times as many entities of the classes that a noun means else as of those that it means first
-)
+OUTNUMBERED = 10
+"""How many times as many entities a noun's other classes have than its first where it means both; ours."""
+APART = 0.1  # what the noun of one type costs more where it is that of a class as well
 SAMPLED, MOSTLY = (
     200,
     0.9,
@@ -910,16 +918,13 @@ class Labels:
         self._own = own
         self._known: dict[Phrase, list[tuple[Phrase, frozenset[int]]]] = {}
         for text, nodes in by_text.items():
-            self._known.setdefault(own.stems(text), []).append((self._words(text), frozenset(nodes)))
-
-    def _words(self, text: str) -> Phrase:
-        return tuple(word for word in tokenize(text) if word not in self._own.stop)
+            words = own.label_words(text)
+            self._known.setdefault(tuple(map(own.stem, words)), []).append((words, frozenset(nodes)))
 
     def called(self, text: str) -> set[int]:
         """The types of a name, by node; none for none."""
-        if (known := self._known.get(self._own.stems(text))) is None:
-            return set()
-        said = self._words(text)
+        said = self._own.label_words(text)
+        known = self._known.get(tuple(map(self._own.stem, said)), ())
         return {
             node
             for words, nodes in known
@@ -964,6 +969,7 @@ class KindWords:
         self._phrases: dict[Phrase, list[tuple[Phrase, Kind]]] = {}
         self._forms: dict[Phrase, set[Phrase]] = {}
         self._heads: dict[str, set[int]] = {}
+        self._opening: set[str] = set()  # small words with which names begin
         self._generic: set[str] = set()
         self._alike: dict[Phrase, set[str]] = {}
         self._made: dict[tuple[Target, tuple[str, ...]], Ints] = {}
@@ -991,7 +997,7 @@ class KindWords:
         """(length, kinds) of every noun that begins at ``start``; small words within one do not count."""
         found, phrase, said = [], list[str](), list[str]()
         for last in range(start, min(len(stems), start + MOST_WORDS)):
-            if words[last] in self.own.stop:
+            if words[last] in self.own.stop and (last > start or words[last] not in self._opening):
                 if last == start:
                     break
                 continue
@@ -1068,8 +1074,10 @@ class KindWords:
 
     def _add(self, text: str, kind: Kind, instead: bool = False) -> None:
         """A name of a kind, with its irregular plural or singular; ``instead`` of kinds of that name with fewer types."""
-        for words in self.own.numbers_of(tuple(word for word in tokenize(text) if word not in self.own.stop)):
+        for words in self.own.numbers_of(self.own.label_words(text)):
             phrase = tuple(map(self.own.stem, words))
+            if words and words[0] in self.own.stop:
+                self._opening.add(words[0])
             known = self._phrases.setdefault(phrase, [])
             at = -1 if self.own.head_last else 0
             for stem in self.own.other_stems(words[at]) if words else ():
@@ -1176,7 +1184,14 @@ class KindWords:
                         heads.setdefault(head_of(fold(text), self.own.code, self.own), set()).add(iri)
         for head, iris in heads.items():
             stem = self.own.stem(head)
-            if head and stem not in self._general_nouns and not self._called((stem,), [head]):
+            others = self._called((stem,), [head])
+            if head and stem not in self._general_nouns and all(one.cost >= VAGUE for one in others):
+                # "packs" are of the class of packs rather than of the one type, "advertising pack"
+                known = self._phrases.get((stem,), [])
+                known[:] = [
+                    (words, replace(one, cost=one.cost + APART) if one in others else one)
+                    for words, one in known
+                ]
                 self._add(
                     head, self._kind(Target(classes=tuple(sorted(iris))), 0.25 if len(iris) > 1 else VAGUE)
                 )

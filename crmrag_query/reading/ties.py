@@ -71,6 +71,9 @@ class Tie:
     through: tuple[frozenset[int], ...] = ()
 
 
+OF_NOTHING = 0.6
+"""What it costs that a relation leads to what is asked for from nothing of the kind: that a bell is not of the type "cracked"
+says nothing where no bell is, and cracks are told as conditions."""
 NO_WORDS = RelationWords(frozenset(), frozenset(), frozenset())
 MODIFIED = 0.25
 """What it costs that a thing was changed rather than made: "built" is said of both, and making is meant unless words tell."""
@@ -274,12 +277,24 @@ class Ties:
                 try:
                     goal = self._everything if high <= whole else far.nodes
                     walk = partial(nodes_leading_to, self.world, way, goal)
-                    reached = self.world.recalled((way, to), walk).shared(wanted)
+                    leading = self.world.recalled((way, to), walk)
+                    reached = leading.shared(wanted)
+                    if not reached and not (even_none and self._may_lead(way, near, far_kinds)):
+                        continue
                 except QuestionError:
                     continue
-                if reached or even_none:
-                    tie = self._relation(id, inverse, reached / max(len(near.nodes), 1), code)
-                    yield self._in_role_of(tie, near, far, code) or tie
+                tie = self._relation(id, inverse, reached / max(len(near.nodes), 1), code)
+                if not reached and near_kinds.isdisjoint(self.schema.kinds(leading.ascending)):
+                    tie = replace(tie, cost=tie.cost + OF_NOTHING)
+                yield self._in_role_of(tie, near, far, code) or tie
+
+    def _may_lead(self, way: Way, near: Meaning, kinds: frozenset[int]) -> bool:
+        """Whether what leads to none of what is asked for leads to others like it: where bells hang in towers alone, that
+        none hangs in a town says nothing of it."""
+        if near.named:
+            return True
+        turned = way.model_copy(update={"inverse": not way.inverse})
+        return not kinds.isdisjoint(self.schema.kinds(nodes_leading_to(self.world, turned, near.nodes)))
 
     def _in_role_of(self, tie: Tie, near: Meaning, far: Meaning, code: str) -> Tie | None:
         """The relation kept to what people did in the role that the noun for them names, where some of the near did so: what
