@@ -44,7 +44,7 @@ from crmrag_query.plans.records import (
     parts_of,
     ways_of,
 )
-from crmrag_query.plans.world import World, leading_to, nodes_leading_to, pairs, role_steps
+from crmrag_query.plans.world import LOCATED, World, leading_to, nodes_leading_to, pairs, role_steps
 from crmrag_query.questions.lexicon import Chunk
 from crmrag_query.reading.earlier import lacks_noun
 from crmrag_query.reading.items import (
@@ -909,6 +909,8 @@ class Grammar:
                 doubt=grown.doubt | vague,
             )
         unsure = self._unsure_name(item, meaning)
+        if parent not in self._nouns_of(state, item):
+            unsure |= {Doubt("left open", item.text)}  # "the second edition *of X*" is one of X's
         if not meaning.named and meaning.cost >= VAGUE:
             of_data = meaning.target is not None and (meaning.target.types or meaning.target.classes)
             unsure |= {Doubt("vague", item.text) if of_data else Doubt("left open", item.text)}
@@ -1028,6 +1030,23 @@ class Grammar:
             )
             and not EXCEPTIONS.isdisjoint(self._flags(before[-1]))
         )
+
+    def _nouns_of(self, state: State, item: Item) -> Collection[int]:
+        """The nodes that an item behind "of" can be tied to: the noun right before it, where the reading has that; else all."""
+        if self._lead(item) != {"of"}:
+            return range(len(state.nodes))
+        of = self.own.roles["prepositions.of"]
+        before = next(
+            (
+                at
+                for at, place in enumerate(state.places)
+                if place is not None and place.sort in ("noun", "name") and place.last < item.first
+                if self.words[place.last] in of
+                and all(word in self.own.stop for word in self.words[place.last : item.first])
+            ),
+            None,
+        )
+        return range(len(state.nodes)) if before is None else (before,)
 
     def _unsure_name(self, item: Item, meaning: Meaning) -> frozenset[Doubt]:
         """Why a name may mean something else: it is only a part of one, or only spelled nearly like one."""
@@ -1213,6 +1232,9 @@ class Grammar:
         is_type, scored = self._is_type(item), []
         # "bells *in Ulm* were cast by Bell", "bells made of bronze *in Ulm*": neither verb says that it was there
         placed = "place" in leads and place is not None and not near.category & EVENT
+        verb_before = self._verb_by(item) if placed else None
+        if verb_before is not None and self.words[verb_before] in self.own.roles["verbs.empty"]:
+            verb_before = None
         elsewhere_said = self._said_of_others(item, place) if placed and place is not None else frozenset()
         nearness = {at: w.said * self._nearness(at, item, place) for at in self.open}
         denied = bool(leads) and not NEGATIONS.isdisjoint(self._flags(item))  # "not by Bell", who made none
@@ -1306,6 +1328,10 @@ class Grammar:
             doubt = frozenset() if evidence else frozenset({Doubt("no word for", tie.key)})
             if not tie.relation and (tie.cost > FAR or tie.roundabout):
                 doubt |= {Doubt("a long way", tie.key)}
+            if denied and tie.of_nothing:
+                doubt |= {Doubt("no word for", tie.key)}  # what holds of nothing is not what is denied
+            if placed and verb_before is not None and tie.relation == LOCATED and verb_before not in says:
+                gain -= w.unsaid  # "*cast* in Ulm"
             if is_type and tie.last != "P2" and not item.stems <= tie.ends:
                 doubt |= {Doubt("not by type", item.text)}
             if verb is not None and verb not in says:

@@ -48,7 +48,7 @@ class Tie:
     ``cost``: how unlikely it is to be meant; ``last``, ``first``: the property that leads to the far end, and that which
     leads back to the near one, as steps; ``relation``: id of a curated one; ``share``: of the near things that lead to the
     far; ``stated``: it leads to texts that say something of the near; ``roundabout``: it leads from one event to another that
-    is no part of it; ``legs``: of a walk its steps between nodes, and ``through`` the kinds of these.
+    is no part of it; ``of_nothing``: it leads to the far from nothing of the near one's kind; ``legs``: of a walk its steps between nodes, and ``through`` the kinds of these.
     """
 
     way: Way
@@ -67,6 +67,7 @@ class Tie:
     share: float = 0.0
     stated: bool = False
     roundabout: bool = False
+    of_nothing: bool = False
     legs: tuple[tuple[str, ...], ...] = ()
     through: tuple[frozenset[int], ...] = ()
 
@@ -285,7 +286,7 @@ class Ties:
                     continue
                 tie = self._relation(id, inverse, reached / max(len(near.nodes), 1), code)
                 if not reached and near_kinds.isdisjoint(self.schema.kinds(leading.ascending)):
-                    tie = replace(tie, cost=tie.cost + OF_NOTHING)
+                    tie = replace(tie, cost=tie.cost + OF_NOTHING, of_nothing=True)
                 yield self._in_role_of(tie, near, far, code) or tie
 
     def _may_lead(self, way: Way, near: Meaning, kinds: frozenset[int]) -> bool:
