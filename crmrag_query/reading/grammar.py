@@ -1685,14 +1685,20 @@ class Grammar:
         if not amount.unit:
             return bounds, frozenset({Doubt("several units")} if len(units) > 1 else ())
         stem, known = self.own.stem(amount.unit), known_unit(amount.unit)
+
+        def beside(unit: int) -> frozenset[Doubt]:
+            """Of what is measured in a unit that nothing is known of it cannot be told."""
+            unknown = any(one != unit and factor_of(self.world, one) is None for one in units)
+            return frozenset({Doubt("several units")} if unknown else ())
+
         for unit in units:
             labels = [one.text for one in self.graph.labels(unit)]
             if stem in self.own.all_stems(labels):
-                return bounds.model_copy(update={"unit": self.graph.iri(unit)}), frozenset()
+                return bounds.model_copy(update={"unit": self.graph.iri(unit)}), beside(unit)
         for unit in units if known else ():
             has = factor_of(self.world, unit)
             if known and has and has[0] == known[0]:
-                return _scaled(bounds, known[1] / has[1], self.graph.iri(unit)), frozenset()
+                return _scaled(bounds, known[1] / has[1], self.graph.iri(unit)), beside(unit)
         says = self.ties.lexicon.step_stems(way.paths[0][0], self.own.code) if way.paths else frozenset()
         if stem in says:  # "weight in kg"
             return bounds, frozenset()
