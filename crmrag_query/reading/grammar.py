@@ -147,6 +147,10 @@ HAPPENING = frozenset(
 EVENT = int(Category.Event)
 BY = frozenset({"P14", "P11", "P02", "P94"})
 """Properties to who did something: behind "portraits of", who is shown is meant as well."""
+ENDS = frozenset({"from", "to"})
+"""Roles of prepositions that say from whom something came, and to whom."""
+TRANSFERS = frozenset({"P22", "P23", "P28", "P29"})
+"""Properties to who gave or received something."""
 RECEIVING = frozenset({"P22", "P23", "P28", "P29"})
 """Properties to who received something, where "by" may name who gave it."""
 PREMODIFYING = frozenset(
@@ -337,19 +341,23 @@ class Grammar:
         return first < len(self.words) and not item and self.stems[first] in self.saying
 
     def _is_light(self, at: int) -> bool:
-        """Whether a word only makes a verb of the event right behind it, or of the last one before it: "were *given* an
-        overhaul", "inspections were *made*", "how many assessments have they *made*"."""
+        """Whether a word only makes a verb of the event right behind it, or of one before it: "were *given* an overhaul",
+        "inspections were *made*", "how many assessments did the museum *make*"."""
         if self.words[at] not in self.own.roles["verbs.light"]:
             return False
         articles = self.own.raw.get("asking", {}).get("articles", ())
         behind = next((one for one in range(at + 1, len(self.words)) if self.words[one] not in articles), at)
         before = max((one.last for one in self.items if one.sort in SPOKEN and one.last <= at), default=0)
-        auxiliary = self.own.roles["verbs.be"] | self.own.roles["verbs.have"]
+        auxiliary, does = (
+            self.own.roles["verbs.be"] | self.own.roles["verbs.have"],
+            self.own.roles["verbs.do"],
+        )
         aided = not auxiliary.isdisjoint(self.words[before:at])
+        done = max((place for place in range(at) if self.words[place] in does), default=0)
         by = any("agent" in self.own.preposition_roles(word) for word in self.words[at + 1 : at + 3])
         return any(
             one.sort == "noun"
-            and (one.first == behind or (one.last == before and aided and not by))
+            and (one.first == behind or (one.last == before and aided and not by) or one.last <= done)
             and any(each.category & EVENT for each in one.meanings)
             for one in self.items
         )
@@ -1169,6 +1177,8 @@ class Grammar:
         """Whether things are counted for each of a kind: each church, "by genre", "by firm"; but by women is not for each of
         them."""
         word, roles = self.words[item.first - 1], self.own.roles
+        if meaning.category & EVENT and self._verb_by(item) is not None:
+            return False  # "acquired *by purchase*"
         return word in roles["operators.each"] or (
             word in roles["operators.per"] and (meaning.category != ACTOR or not self._is_plural(item))
         )
@@ -1233,8 +1243,6 @@ class Grammar:
         # "bells *in Ulm* were cast by Bell", "bells made of bronze *in Ulm*": neither verb says that it was there
         placed = "place" in leads and place is not None and not near.category & EVENT
         verb_before = self._verb_by(item) if placed else None
-        if verb_before is not None and self.words[verb_before] in self.own.roles["verbs.empty"]:
-            verb_before = None
         elsewhere_said = self._said_of_others(item, place) if placed and place is not None else frozenset()
         nearness = {at: w.said * self._nearness(at, item, place) for at in self.open}
         denied = bool(leads) and not NEGATIONS.isdisjoint(self._flags(item))  # "not by Bell", who made none
@@ -1242,7 +1250,11 @@ class Grammar:
         # "pupils of Bell": of pupils nothing is known but that they are people, so a way has to say it
         vague = parent == 0 and near.cost >= VAGUE and not leads.isdisjoint(OWNING)
         said = self.said | near_stems if vague else self.said
-        for tie in self.ties.between(near, far, self.own.code, said, even_none, leads):
+        ties = self.ties.between(near, far, self.own.code, said, even_none, leads)
+        happened = placed and any(
+            verb_before in self._said_by(one) for one in ties if one.relation in HAPPENING
+        )
+        for tie in ties:
             if "place" in leads and tie.last in WHEREABOUTS:
                 continue
             if leads == {"about"} and "about" not in self.ties.lexicon.leads(tie.last):
@@ -1273,6 +1285,9 @@ class Grammar:
                     gain -= w.wrong_agent * (not says)  # whatever is said has a passive: "owned by"
                 elif leads != {"of"}:
                     gain -= w.wrong_prep
+            transfer = tie.last in TRANSFERS and bool(leads) and leads <= ENDS
+            from_far = transfer and not leads & fits
+            gain -= w.unsaid * from_far  # "lent *to* Bell" is not what came from Bell
             if not dangling.isdisjoint(self.ties.lexicon.leads(tie.first)):
                 gain += w.prep
                 evidence = True
@@ -1330,7 +1345,7 @@ class Grammar:
                 doubt |= {Doubt("a long way", tie.key)}
             if denied and tie.of_nothing:
                 doubt |= {Doubt("no word for", tie.key)}  # what holds of nothing is not what is denied
-            if placed and verb_before is not None and tie.relation == LOCATED and verb_before not in says:
+            if happened and tie.relation == LOCATED and verb_before not in says:
                 gain -= w.unsaid  # "*cast* in Ulm"
             if is_type and tie.last != "P2" and not item.stems <= tie.ends:
                 doubt |= {Doubt("not by type", item.text)}
@@ -1348,7 +1363,7 @@ class Grammar:
             held = (
                 tie.last in HOLDING and "from" in leads
             )  # "*from* each pottery", and not what potteries hold
-            if held or (not tie.relation and ends and leads.isdisjoint(("from", "to"))):
+            if held or from_far or (not tie.relation and ends and leads.isdisjoint(("from", "to"))):
                 doubt |= {Doubt("who gave or who received", item.text)}
             no_actor = leads == {"agent"} and far.named and tie.last in BY and not far.category & ACTOR
             if ambiguous or no_actor or turned:  # "by Rembrandt", where a picture is called so

@@ -133,7 +133,10 @@ class Ties:
         )
         known = frozenset().union(*(tie.stems | tie.ends for tie in relations))
         roles = self._roles(near), self._roles(far)
-        fitting = not led or any(led & self.lexicon.leads(tie.last) for tie in relations)
+        fitting = not led or any(
+            led & self.lexicon.leads(tie.last) and not said.isdisjoint(tie.stems | tie.ends)
+            for tie in relations
+        )
         named_so = {} if any(roles) else self.lexicon.typed(said, code)  # acts that are called "design"
         if relations and said <= known and fitting and not any(roles) and not named_so:
             return relations

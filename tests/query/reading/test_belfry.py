@@ -18,6 +18,10 @@ BELLS = {
 """By name the material, where it was cast and hangs, who cast it, when, and a type that tells how it is."""
 CRACKED = ("b",)
 BORN = {"anna": 1820, "berta": 1880}
+BOUGHT, GIVEN = ("a", "c"), ("b",)
+LENT = {"a": "guild", "c": "choir"}
+GROUPS = {"guild": "Guild of Quarne", "choir": "Choir of Quarne"}
+CONCERTS = {"guild": 2, "choir": 1}
 PLACES = {"ulm": "Ulm", "graz": "Graz"}
 TYPES = {
     "bell": "bell",
@@ -26,6 +30,9 @@ TYPES = {
     "good": "good",
     "verygood": "very good",
     "lost": "not located",
+    "purchase": "purchase",
+    "gift": "gift",
+    "concert": "concert",
 }
 
 
@@ -45,6 +52,24 @@ def _graph() -> str:
         'crm:P82b_end_of_the_end "1999-10-30"^^xsd:date .',
     ]
     rows += [f':{key} a crm:E55_Type ; rdfs:label "{label}"@en .' for key, label in TYPES.items()]
+    rows += [f':{key} a crm:E74_Group ; rdfs:label "{label}" .' for key, label in GROUPS.items()]
+    for names, way in ((BOUGHT, "purchase"), (GIVEN, "gift")):
+        rows += [
+            f":deal-{name} a crm:E8_Acquisition ; crm:P2_has_type :{way} ; crm:P24_transferred_title_of :{name} ; "
+            "crm:P23_transferred_title_from :choir ; crm:P22_transferred_title_to :guild ."
+            for name in names
+        ]
+    rows += [
+        f":loan-{name} a crm:E10_Transfer_of_Custody ; crm:P30_transferred_custody_of :{name} ; "
+        f"crm:P28_custody_surrendered_by :{'choir' if who == 'guild' else 'guild'} ; crm:P29_custody_received_by :{who} ."
+        for name, who in LENT.items()
+    ]
+    rows += [
+        f":concert-{who}-{at} a crm:E7_Activity ; crm:P2_has_type :concert ; crm:P14_carried_out_by :{who} ."
+        for who, times in CONCERTS.items()
+        for at in range(times)
+    ]
+    rows.append(":joining a crm:E85_Joining ; crm:P143_joined :anna ; crm:P144_joined_with :guild .")
     rows += [f':{key} a crm:E53_Place ; rdfs:label "{label}" .' for key, label in PLACES.items()]
     for who, year in BORN.items():
         rows.append(
@@ -98,6 +123,25 @@ def test_where_things_are_is_not_where_a_verb_beside_it_says(
     belfry: Museum, question: str, wanted: set[str]
 ) -> None:
     assert belfry.sure(question) == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("Which bells were acquired by purchase?", set(BOUGHT)),
+        ("Which bells were lent to the Guild of Quarne?", {"a"}),
+        ("Who are the members of the Guild of Quarne?", {"anna"}),
+    ],
+)
+def test_how_things_came_and_to_whom(belfry: Museum, question: str, wanted: set[str]) -> None:
+    assert belfry.listed(belfry.parse(question)) == wanted
+
+
+@pytest.mark.parametrize(
+    "question", ["How many concerts did each group give?", "For each group, how many concerts did it give?"]
+)
+def test_a_verb_that_only_makes_one_of_an_event_asks_for_no_gift(belfry: Museum, question: str) -> None:
+    assert belfry.groups(belfry.parse(question)) == CONCERTS
 
 
 def test_what_holds_of_nothing_is_not_denied_for_certain(belfry: Museum) -> None:
