@@ -1263,8 +1263,8 @@ class Asked:
         return next((fact for fact in found if fact is not None and self._answers(facts, node, fact)), None)
 
     def _answers(self, facts: Facts, node: int, fact: Fact) -> bool:
-        """Whether what is told may be whom a question asks for, as none of the puppets of an exhibition organised it; and that
-        a thing has its name tells nothing."""
+        """Whether what is told may be whom a question asks for: no puppet that was shown organised the exhibition. That a
+        thing has its name tells nothing."""
         if fact.values == (facts.name(node),):
             return False
         relation = facts.release.method.relations.get(fact.relation)

@@ -18,6 +18,7 @@ import numpy as np
 
 from crmrag_query.answers.facts import (
     BESIDE,
+    DIMENSION,
     PART,
     TURNS,
     Asked,
@@ -521,6 +522,8 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
 
 def _is_kind_of_thing(release: Release, own: SpokenLanguage, words: Sequence[str], span: PhraseSpan) -> bool:
     """Whether a phrase names a kind of things in the data as well: in which *letters* something is mentioned."""
+    if DIMENSION in span.relations:  # "which *dimensions* does X have"
+        return False
     found = release[Lexicon].kinds(own.code).at(list(map(own.stem, words)), words, span.first)
     targets = (one.target for length, some in found if length == len(span) for one in some)
     own_kinds = (one for one in targets if not one.categories)

@@ -346,7 +346,14 @@ class Grammar:
         if self.words[at] not in self.own.roles["verbs.light"]:
             return False
         articles = self.own.raw.get("asking", {}).get("articles", ())
-        behind = next((one for one in range(at + 1, len(self.words)) if self.words[one] not in articles), at)
+        amounts = {
+            one
+            for item in self.items
+            if item.sort in ("op", "number")
+            for one in range(item.first, item.last)
+        }
+        after = range(at + 1, len(self.words))  # "*made* at least ten voyages"
+        behind = next((one for one in after if self.words[one] not in articles and one not in amounts), at)
         before = max((one.last for one in self.items if one.sort in SPOKEN and one.last <= at), default=0)
         auxiliary, does = (
             self.own.roles["verbs.be"] | self.own.roles["verbs.have"],
@@ -1040,7 +1047,7 @@ class Grammar:
         )
 
     def _nouns_of(self, state: State, item: Item) -> Collection[int]:
-        """The nodes that an item behind "of" can be tied to: the noun right before it, where the reading has that; else all."""
+        """The nodes that an item behind "of" can be tied to: the noun right before it, where a reading has that; else all."""
         if self._lead(item) != {"of"}:
             return range(len(state.nodes))
         of = self.own.roles["prepositions.of"]
@@ -1829,6 +1836,11 @@ class Grammar:
                 score += gain
             elif found is not None:
                 _, bare, says, gain, restricts = found
+                by_role = not {"P01i", "P02i"}.isdisjoint(step for path in bare.way.paths for step in path)
+                if (
+                    bare.way.types and by_role and self.ties.has_both
+                ):  # what was "discovered" by somebody in no role, too
+                    state = replace(state, doubt=state.doubt | {Doubt("in which role")})
                 splits = any(self._splits(item, says, left) for item in self.items)
                 often = (
                     self._most_often(state, bare, says, ops) if compute is None and not form.counts else None
@@ -1891,6 +1903,10 @@ class Grammar:
         elif "operators.sort_label" in ops:
             sort = "label"
         empty = self.own.roles["verbs.empty"]
+        if compute.measure is not None and compute.measure.kind == "value":
+            left = [
+                at for at in left if known_unit(self.words[at]) is None
+            ]  # "how many *kilos* does it weigh"
         if compute.measure is not None and compute.measure.kind in ("earliest", "latest"):
             spoken = self._unit_words() | self.own.roles["time.date"]
             left = [at for at in left if self.words[at] not in spoken]

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -199,7 +199,23 @@ _SHORT = re.compile(r"\b\w{1,3}\.$")  # an initial or "St." ends no sentence
 
 def analysed(release: Release, question: str) -> Analysis:
     """The analysis of what a question asks, by its words and names alone."""
-    return with_compounds_apart(release, analysis_of(release, question_of(question)))
+    text = question_of(_with_brackets_of_names(release, question))
+    return with_compounds_apart(release, analysis_of(release, text))
+
+
+MOST_BRACKETS = 3  # of a question that are looked at
+
+
+def _with_brackets_of_names(release: Release, question: str) -> str:
+    """A question without the signs around what is part of a name, "Book (Bodleian, B4)"."""
+    for bracket in islice(_BRACKETS.finditer(question), MOST_BRACKETS):
+        before, inside = question[: bracket.start()], bracket[0].strip().strip("()[]")
+        plain = f"{before} {inside}{question[bracket.end() :]}"
+        at = len(tokenize(before))
+        around = (one for one in named(release, plain) if one.first < at < one.last and one.entities)
+        if any(one.entities[0].how in WHOLE for one in around):
+            return _with_brackets_of_names(release, plain)
+    return question
 
 
 def with_compounds_apart(release: Release, analysis: Analysis) -> Analysis:

@@ -776,7 +776,7 @@ class Lexicon:
 
     @cached_property
     def years_of(self) -> dict[str, str]:
-        """The properties that state years, by IRI: the relation to a date that each is called like, "birth year"; "" for none."""
+        """The properties that state years, by IRI: the relation to a date that each is called like ("birth year"), or ""."""
         numbers = self.world.property_numbers
         return {iri: self._called_as(iri, numbers[iri], "date") for iri in self.years}
 

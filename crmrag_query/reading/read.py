@@ -420,6 +420,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         return tuple(one.of for kind in why for one in sorted(best.doubt) if one.why == kind)
 
     whole = not best.uncovered and not best.doubt
+    whole &= not _lacks_verb(analysis)
     # "how many different poets is that?" asks for no poets but those before
     whole &= _asks_something(best.plan) or (best.only and earlier is None)
     whole &= not best.refers or (earlier is not None and earlier.sure)
@@ -448,6 +449,17 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         language=analysis.reading.language,
         empty=not best.size,
     )
+
+
+def _lacks_verb(analysis: Analysis) -> bool:
+    """Whether a question begins with a preposition and has no verb: "With which telescope?" asks for that of something."""
+    own, words = language(analysis.reading.language), analysis.reading.words
+    leads = frozenset().union(*(own.roles[f"prepositions.{role}"] for role in PREPOSITION_ROLES))
+    opening = (*words, "", "")[:2]
+    asks = opening[0] in leads and opening[1] in own.roles["questions.what"] | own.roles["questions.who"]
+    small = own.roles["verbs.be"] | own.roles["verbs.have"] | own.roles["verbs.do"]
+    saying = verbs(own.code)
+    return asks and not any(word in small or own.stem(word) in saying for word in words[1:])
 
 
 def _is_close(rival: Reading, best: Reading, least: float) -> bool:

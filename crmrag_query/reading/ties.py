@@ -48,7 +48,8 @@ class Tie:
     ``cost``: how unlikely it is to be meant; ``last``, ``first``: the property that leads to the far end, and that which
     leads back to the near one, as steps; ``relation``: id of a curated one; ``share``: of the near things that lead to the
     far; ``stated``: it leads to texts that say something of the near; ``roundabout``: it leads from one event to another that
-    is no part of it; ``of_nothing``: it leads to the far from nothing of the near one's kind; ``legs``: of a walk its steps between nodes, and ``through`` the kinds of these.
+    is no part of it; ``of_nothing``: it leads to the far from nothing of the near one's kind; ``legs``: of a walk its steps
+    between nodes, and ``through`` the kinds of these.
     """
 
     way: Way
@@ -435,7 +436,7 @@ class Ties:
             *(step for leg in legs for step in leg),
             *(step for step in tail if step.removesuffix("*") != last),
         )
-        way = Way(paths=(whole, *(by_roles(whole) if self._has_both else ())))
+        way = Way(paths=(whole, *(by_roles(whole) if self.has_both else ())))
         tie = Tie(
             way, " ".join(whole), frozenset(stems), cost, (kin and self._ends(kin)[1]) or last,
             share=min(share, 1.0), roundabout=roundabout, legs=(*legs[:-1], whole[sum(map(len, legs[:-1])) :]),
@@ -466,7 +467,7 @@ class Ties:
         return int(self.schema.category[kind]) == int(Category.Event)
 
     @cached_property
-    def _has_both(self) -> bool:
+    def has_both(self) -> bool:
         """Whether the data says of some who did something in which role, and of others not."""
         return {"P14", "P01", "P02"} <= self.world.adjacency.by_code.keys()
 
