@@ -29,7 +29,7 @@ from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.linking import latin, rough
 from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.kinds import Schema
-from crmrag_query.plans.records import Anchor, Related, Target, Way
+from crmrag_query.plans.records import Anchor, CategoryName, Related, Target, Way
 from crmrag_query.plans.world import (
     OF_TYPE,
     YEAR,
@@ -567,24 +567,24 @@ class Lexicon:
                 self.world,
                 language(code),
                 lambda id: bool(self.schema.table.ends(self.world, id)[0]),
-                *self._said_of_whom(code),
+                *self._said_of_ends(code),
             )
         return self._kinds[code]
 
-    def _said_of_whom(self, code: str) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-        """The properties of the data's own that lead to people, by what these are called for it: by the stem of the verb that
-        says what they did, "worn by", and by a noun for them, "publisher"."""
+    def _said_of_ends(self, code: str) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+        """The properties of the data's own by what they lead to: by the stem of a verb for what people did ("worn by"), and by
+        a noun for what is of one category ("publisher", "ingredient")."""
         own, actor = language(code), int(Category.Actor)
         verbs, nouns = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
         for iri, number in self.world.property_numbers.items():
-            if iri in self.world.ontology.properties or not self._categories(self._ends(iri)) & actor:
-                continue
-            for text in {self.world.graph.property_label(number, False, code), local_words(iri)}:
+            category = self._categories(self._ends(iri)) if iri not in self.world.ontology.properties else 0
+            for text in (
+                {self.world.graph.property_label(number, False, code), local_words(iri)} if category else ()
+            ):
                 words = tokenize(fold(text))
-                alone = len(words) == 1 and not own.is_participle(words[0])
-                if alone and self._categories(self._ends(iri)) == actor:
+                if len(words) == 1 and category.bit_count() == 1 and not own.is_participle(words[0]):
                     nouns[words[0]].add(iri)
-                elif len(words) > 1 and "agent" in own.preposition_roles(words[-1]):
+                elif len(words) > 1 and category & actor and "agent" in own.preposition_roles(words[-1]):
                     verbs[own.stem(words[-2])].add(iri)
         return verbs, nouns
 
@@ -885,6 +885,8 @@ class Lexicon:
 
 OUTNUMBERED = 10
 """How many times as many entities a noun's other classes have than its first where it means both; ours."""
+CATEGORIES: tuple[CategoryName, ...] = ("Actor", "Thing", "Concept", "Event")
+"""Of what properties of the data's own may lead to by a noun."""
 APART = 0.1  # what the noun of one type costs more where it is that of a class as well
 SAMPLED, MOSTLY = (
     200,
@@ -960,12 +962,18 @@ class KindWords:
         own: Language,
         stated: Callable[[str], bool] = lambda relation: False,
         by_whom: Mapping[str, Collection[str]] = MappingProxyType({}),
-        people: Mapping[str, Collection[str]] = MappingProxyType({}),
+        to_ends: Mapping[str, Collection[str]] = MappingProxyType({}),
     ) -> None:
         """``stated``: whether the data states a relation; the nouns for people at the ends of others stand for nobody.
-        ``by_whom``: by the stem of a verb the properties of the data's own that say by whom it was done; ``people``: by a
-        noun for people those that lead to them."""
-        self.world, self.own, self._stated, self._by_whom, self._people = world, own, stated, by_whom, people
+        ``by_whom``: by the stem of a verb the properties of the data's own that say by whom it was done; ``to_ends``: by a
+        noun those that lead to what it is for."""
+        self.world, self.own, self._stated, self._by_whom, self._to_ends = (
+            world,
+            own,
+            stated,
+            by_whom,
+            to_ends,
+        )
         self._phrases: dict[Phrase, list[tuple[Phrase, Kind]]] = {}
         self._forms: dict[Phrase, set[Phrase]] = {}
         self._heads: dict[str, set[int]] = {}
@@ -988,6 +996,7 @@ class KindWords:
         self._add_general(by_label)
         self._add_heads()
         self._add_roles()
+        self._add_ends()
         for entry in words_table("kinds")["kinds"].values():
             for word in entry["words"].get(own.code, ()):
                 for form in word.split(" / "):
@@ -1198,8 +1207,7 @@ class KindWords:
 
     def _add_roles(self) -> None:
         """Who took part in something in a role, by what the role is called, and who stands at an end of a relation between
-        things and people, by the nouns for that end: donors are those by whom something was given, publishers those to whom
-        a property "publisher" leads."""
+        things and people, by the nouns for that end: donors are those by whom something was given."""
         everybody = Target(categories=("Actor",))
         if not occurs(self.world, everybody):
             return
@@ -1222,13 +1230,20 @@ class KindWords:
                     for text in entry.get(role, ()):
                         self._add(fold(text), self._limited(everybody, only, 0.3))
 
-        for noun, steps in self._people.items():
-            self._add(noun, self._at_the_end_of(steps))
+    def _add_ends(self) -> None:
+        """What a property of the data's own leads to, by its name: ingredients, publishers; the latter beside what a general
+        noun for people says."""
+        for noun, steps in self._to_ends.items():
+            known = self._called((self.own.stem(noun),), [noun])
+            for category in CATEGORIES if not known else CATEGORIES[:1]:
+                kind = self._at_the_end_of(steps, category)
+                if len(kind.nodes):
+                    self._add(noun, kind)
 
-    def _at_the_end_of(self, steps: Collection[str]) -> Kind:
-        """Those to whom any of some properties leads."""
+    def _at_the_end_of(self, steps: Collection[str], category: CategoryName = "Actor") -> Kind:
+        """Those of a category to which any of some properties leads."""
         only = Related(way=Way(paths=tuple((f"^{step}",) for step in sorted(steps))))
-        return self._limited(Target(categories=("Actor",)), only, 0.3)
+        return self._limited(Target(categories=(category,)), only, 0.3)
 
     def _limited(self, target: Target, only: Related, cost: float) -> Kind:
         """The entities of a target of which a condition holds."""

@@ -19,6 +19,7 @@ BELLS = {
 CALLED = {"a": "Alpha", "b": "Beta", "c": "Gamma", "d": "Delta"}
 CRACKED = ("b",)
 BORN = {"anna": 1820, "berta": 1880}
+ORNAMENTS = {"a": "vine", "b": "vine", "c": "angel"}
 BOUGHT, GIVEN = ("a", "c"), ("b",)
 LENT = {"a": "guild", "c": "choir"}
 GROUPS = {"guild": "Guild of Quarne", "choir": "Choir of Quarne"}
@@ -41,7 +42,8 @@ def _graph() -> str:
     rows = [
         PREFIXES,
         "@prefix own: <http://example.org/own/> .",
-        'own:birthYear rdfs:label "birth year"@en . own:CardPack rdfs:label "Pack of cards"@en ; '
+        'own:birthYear rdfs:label "birth year"@en . own:ornament rdfs:label "ornament"@en . '
+        'own:CardPack rdfs:label "Pack of cards"@en ; '
         "rdfs:subClassOf crm:E22_Human-Made_Object . own:Exhibition rdfs:label 'exhibition'@en ; "
         "rdfs:subClassOf crm:E7_Activity .",
         ':leaflet a crm:E55_Type ; rdfs:label "advertising pack"@en . :cracked a crm:E55_Type ; rdfs:label "cracked"@en .',
@@ -53,6 +55,8 @@ def _graph() -> str:
         'crm:P82b_end_of_the_end "1999-10-30"^^xsd:date .',
     ]
     rows += [f':{key} a crm:E55_Type ; rdfs:label "{label}"@en .' for key, label in TYPES.items()]
+    rows += [f":{name} own:ornament :{key} ." for name, key in ORNAMENTS.items()]
+    rows += [f':{key} a crm:E55_Type ; rdfs:label "{key}"@en .' for key in sorted(set(ORNAMENTS.values()))]
     rows += [f':{key} a crm:E74_Group ; rdfs:label "{label}" .' for key, label in GROUPS.items()]
     for names, way in ((BOUGHT, "purchase"), (GIVEN, "gift")):
         rows += [
@@ -195,6 +199,11 @@ def test_no_one_number_is_told_for_each(belfry: Museum) -> None:
 
 def test_the_noun_of_a_class_means_it_before_a_type_that_it_heads(belfry: Museum) -> None:
     assert belfry.listed(belfry.parse("Which packs are there?")) == {"cards"}
+
+
+def test_the_noun_of_a_property_means_what_it_leads_to(belfry: Museum) -> None:
+    assert belfry.listed(belfry.parse("Which ornaments are there?")) == set(ORNAMENTS.values())
+    assert belfry.listed(belfry.parse("Which ornament is on the most bells?")) == {"vine"}
 
 
 def test_a_year_of_birth_is_a_date_of_birth(belfry: Museum) -> None:
