@@ -572,8 +572,8 @@ class Lexicon:
         return self._kinds[code]
 
     def _said_of_ends(self, code: str) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-        """The properties of the data's own by what they lead to: by the stem of a verb for what people did ("worn by"), and by
-        a noun for what is of one category ("publisher", "ingredient")."""
+        """The properties of the data's own by what they lead to: by the stem of a verb for what people did ("worn by"), and
+        by a noun for what is of one category ("publisher", "ingredient")."""
         own, actor = language(code), int(Category.Actor)
         verbs, nouns = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
         for iri, number in self.world.property_numbers.items():
