@@ -1836,10 +1836,9 @@ class Grammar:
                 score += gain
             elif found is not None:
                 _, bare, says, gain, restricts = found
+                # what was "discovered" by somebody in no role, too
                 by_role = not {"P01i", "P02i"}.isdisjoint(step for path in bare.way.paths for step in path)
-                if (
-                    bare.way.types and by_role and self.ties.has_both
-                ):  # what was "discovered" by somebody in no role, too
+                if bare.way.types and by_role and self.ties.has_both:
                     state = replace(state, doubt=state.doubt | {Doubt("in which role")})
                 splits = any(self._splits(item, says, left) for item in self.items)
                 often = (
@@ -1904,9 +1903,8 @@ class Grammar:
             sort = "label"
         empty = self.own.roles["verbs.empty"]
         if compute.measure is not None and compute.measure.kind == "value":
-            left = [
-                at for at in left if known_unit(self.words[at]) is None
-            ]  # "how many *kilos* does it weigh"
+            # "how many *kilos* does it weigh"
+            left = [at for at in left if known_unit(self.words[at]) is None]
         if compute.measure is not None and compute.measure.kind in ("earliest", "latest"):
             spoken = self._unit_words() | self.own.roles["time.date"]
             left = [at for at in left if self.words[at] not in spoken]

@@ -256,7 +256,7 @@ def _as_it_begins(mention: Mention, words: Sequence[str], own: Language) -> Ment
 
     def opening(name: str) -> str:
         first = next(iter(own.label_words(name)), "")
-        return first if first in own.stop else ""
+        return first if first in own.stop and first != words[mention.first] else ""
 
     first, articles = mention.first - 1, own.raw.get("asking", {}).get("articles", ())
     while first > 0 and words[first] in articles:
