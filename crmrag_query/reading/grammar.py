@@ -1375,8 +1375,9 @@ class Grammar:
             no_actor = leads == {"agent"} and far.named and tie.last in BY and not far.category & ACTOR
             if ambiguous or no_actor or turned:  # "by Rembrandt", where a picture is called so
                 doubt |= {Doubt("by whom or of whom", item.text)}
-            if tie.relation == "depicts" and near.generic and far.named and far.category == THING:
-                doubt |= {Doubt("by whom or of whom", item.text)}  # pictures of a picture of that name
+            pictured = tie.relation == "depicts" and near.generic and far.named and far.category == THING
+            if pictured and "of" in leads:  # "portraits *of X*": pictures of a picture of that name
+                doubt |= {Doubt("by whom or of whom", item.text)}
             if far.target is not None and self._is_topic_too(tie, far.target.types, near):
                 doubt |= {Doubt("a kind or one of it", item.text)}
             scored.append((gain, tie, covered, doubt))
