@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import Stemmer
@@ -97,6 +97,10 @@ class Language:
     _stems: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     _names: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
+    @cached_property
+    def articles(self) -> frozenset[str]:
+        return frozenset(self.raw.get("asking", {}).get("articles", ()))
+
     def stem(self, word: str) -> str:
         """The stem of a folded word."""
         asked, found = word, self._stems.get(word)
@@ -177,11 +181,11 @@ class Language:
     def label_words(self, text: str) -> tuple[str, ...]:
         """The words of a label without its small words, but for one that it begins with and that is no article: what is
         "not located" is not located, and what is "in the collection" is no collection."""
-        words, articles = tokenize(text), self.raw.get("asking", {}).get("articles", ())
+        words = tokenize(text)
         return tuple(
             word
             for at, word in enumerate(words)
-            if word not in self.stop or (not at and len(words) > 1 and word not in articles)
+            if word not in self.stop or (not at and len(words) > 1 and word not in self.articles)
         )
 
     def is_participle(self, word: str) -> bool:

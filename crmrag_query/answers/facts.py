@@ -35,7 +35,7 @@ from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.kinds import HARD, Schema
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
 from crmrag_query.plans.world import LOCATED, WHERE_NOW, World, literal, pairs, role_steps
-from crmrag_query.reading.lexicon import Lexicon, Stems, event_verbs, longest_phrase, vocabulary
+from crmrag_query.reading.lexicon import Lexicon, Stems, longest_phrase, verbs_of_events, vocabulary
 from crmrag_query.retrieval.release_channels import LITTLE
 from crmrag_query.sets.build import Reader, reasons_of
 from crmrag_query.shown import SourceTriple
@@ -437,8 +437,7 @@ class Heard:
                 texts = self._called(node)
                 alone = (stems[0] for text in texts if len(stems := own.stems(text)) == 1)  # no "head shot"
                 acts = classes.union(named, alone)
-                for verbs, all_of_them in event_verbs(self.code):  # a "find" is what was discovered, too
-                    found |= set() if verbs.isdisjoint(acts) else all_of_them
+                found |= verbs_of_events(acts, self.code)
             self._words[node] = frozenset(found)
         return self._words[node]
 

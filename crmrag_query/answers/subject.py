@@ -57,8 +57,8 @@ from crmrag_query.reading.lexicon import (
     Lexicon,
     PhraseSpan,
     categories_of,
-    event_verbs,
     relation_spans,
+    verbs_of_events,
     vocabulary,
 )
 from crmrag_query.reading.lexicon import Kind as NounKind
@@ -716,8 +716,7 @@ class _Asking:
             return frozenset()
         kinds = schema.kinds(np.array(self.nodes, np.int32))
         found = self.release[Lexicon].class_stems(kinds, code)
-        verbs = (said for nouns, said in event_verbs(code) if not nouns.isdisjoint(found))
-        return found.union(*verbs)
+        return found | verbs_of_events(found, code)
 
     def states(self, span: PhraseSpan) -> bool:
         """Whether a noun right before the name says what the name is, "the copy with the *shelfmark* K 19.20"."""

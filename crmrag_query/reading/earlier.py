@@ -101,7 +101,7 @@ def lacks_noun(words: Sequence[str], own: Language) -> bool:
     opens = own.roles["verbs.be"] | own.roles["prepositions.from"] | own.roles["prepositions.of"]
     if words[at] not in opens:
         return False
-    articles = own.roles["questions.there"].union(asking.get("articles", ()))
+    articles = own.roles["questions.there"].union(own.articles)
     there = max((n for n, roles in own.phrases.at(words, at) if "questions.there" in roles), default=0)
     if there or words[at + 1] in articles:  # "how many are there?", "which are the oldest?"
         behind = own.phrases.at(words, at + 2) if len(words) > at + 2 else ()

@@ -20,7 +20,7 @@ import numpy as np
 from crmrag_query.dates import Interval, civil
 from crmrag_query.graph.arrays import distinct, shared
 from crmrag_query.graph.graph import Graph
-from crmrag_query.language import LANGUAGES, PREPOSITION_ROLES, Language, language
+from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import comparable, converted, factor_of, known_unit, units_of
 from crmrag_query.plans.records import (
@@ -345,7 +345,6 @@ class Grammar:
         "inspections were *made*", "how many assessments did the museum *make*"."""
         if self.words[at] not in self.own.roles["verbs.light"]:
             return False
-        articles = self.own.raw.get("asking", {}).get("articles", ())
         amounts = {
             one
             for item in self.items
@@ -353,7 +352,9 @@ class Grammar:
             for one in range(item.first, item.last)
         }
         after = range(at + 1, len(self.words))  # "*made* at least ten voyages"
-        behind = next((one for one in after if self.words[one] not in articles and one not in amounts), at)
+        behind = next(
+            (one for one in after if self.words[one] not in self.own.articles and one not in amounts), at
+        )
         before = max((one.last for one in self.items if one.sort in SPOKEN and one.last <= at), default=0)
         auxiliary, does = (
             self.own.roles["verbs.be"] | self.own.roles["verbs.have"],
@@ -386,9 +387,8 @@ class Grammar:
         if name.sort != "name" or noun.sort != "noun" or not self.own.head_last or not name.first:
             return False
         small = {at for one in self.items if one.roles & RANKING for at in range(one.first, one.last)}
-        articles = self.own.raw.get("asking", {}).get("articles", ())
         between = range(name.last, noun.first)
-        small_only = all(at in small or self.words[at] in articles for at in between)
+        small_only = all(at in small or self.words[at] in self.own.articles for at in between)
         return bool(between) and small_only and name.first - 1 in self.free
 
     def _modifies(self, before: Item, noun: Item, between: Sequence[Item]) -> bool:
@@ -526,8 +526,8 @@ class Grammar:
         follows = self.words[at] if at < len(self.words) else ""
         if found and at == len(self.words) and found[0] - 1 in self._choosing:
             return frozenset(found[:1])  # "the three tallest *books*"
-        ties = frozenset().union(*(self.own.roles[f"prepositions.{role}"] for role in PREPOSITION_ROLES))
-        return frozenset(found[:1]) if follows in ties | verbs else frozenset()
+        ties = follows in verbs or self.own.preposition_roles(follows)
+        return frozenset(found[:1]) if ties else frozenset()
 
     def raw(self, first: int, last: int) -> str:
         """Words of the question as they were written, without signs around them and a genitive's s."""
@@ -1244,8 +1244,7 @@ class Grammar:
         bare = before or (not leads and place is not None and place.last == item.first)
         misplaced = w.far_parent * 3 if modifies_next else 0.0
         verb = self._verb_by(item) if leads == {"agent"} else None
-        articles = self.own.raw.get("asking", {}).get("articles", ())
-        inside = "place" in leads and item.first > 0 and self.words[item.first - 1] in articles
+        inside = "place" in leads and item.first > 0 and self.words[item.first - 1] in self.own.articles
         is_type, scored = self._is_type(item), []
         # "bells *in Ulm* were cast by Bell", "bells made of bronze *in Ulm*": neither verb says that it was there
         placed = "place" in leads and place is not None and not near.category & EVENT
@@ -1267,7 +1266,7 @@ class Grammar:
             if leads == {"about"} and "about" not in self.ties.lexicon.leads(tie.last):
                 continue  # who wrote *about* Sappho need not have written what is called so
             says = self._said_by(tie)
-            if placed and tie.relation in HAPPENING:
+            if tie.relation in HAPPENING:
                 says -= elsewhere_said
             if headless and self.head_words:  # a noun before all else says what the near end is
                 says |= frozenset(at for at in self.head_words if self.stems[at] in tie.starts)
@@ -1335,12 +1334,11 @@ class Grammar:
                 evidence = evidence or ahead > back
                 if ahead > back:  # "came *out* of", but not "a *portrait* of"
                     said_so = {word for phrase in tie.ahead if len(phrase) == ahead for word in phrase}
-                    articles = self.own.raw.get("asking", {}).get("articles", ())
                     covered |= frozenset(
                         at
                         for at in self.open
                         if self.own.form(self.words[at]) in said_so.intersection(forms)
-                        and self.words[at - 1] not in articles
+                        and self.words[at - 1] not in self.own.articles
                     )
             evidence |= tie.relation == CARRIED_OUT and self._is_office(far, item)
             below = far.only is not None and far.only.way.paths[:1] == (NARROWER,)

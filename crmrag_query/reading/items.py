@@ -209,7 +209,7 @@ MOST_BRACKETS = 3  # of a question that are looked at
 def _with_brackets_of_names(release: Release, question: str) -> str:
     """A question without the signs around what is part of a name, "Book (Bodleian, B4)"."""
     for bracket in islice(_BRACKETS.finditer(question), MOST_BRACKETS):
-        before, inside = question[: bracket.start()], bracket[0].strip().strip("()[]")
+        before, inside = question[: bracket.start()], bracket[0].strip().strip("()")
         plain = f"{before} {inside}{question[bracket.end() :]}"
         at = len(tokenize(before))
         around = (one for one in named(release, plain) if one.first < at < one.last and one.entities)
@@ -258,8 +258,8 @@ def _as_it_begins(mention: Mention, words: Sequence[str], own: Language) -> Ment
         first = next(iter(own.label_words(name)), "")
         return first if first in own.stop and first != words[mention.first] else ""
 
-    first, articles = mention.first - 1, own.raw.get("asking", {}).get("articles", ())
-    while first > 0 and words[first] in articles:
+    first = mention.first - 1
+    while first > 0 and words[first] in own.articles:
         first -= 1
     before = words[first] if first >= 0 else ""
     whole = tuple(one for one in mention.entities if before and opening(one.name) == before)
@@ -1008,8 +1008,7 @@ def _is_verb(words: Sequence[str], stems: Sequence[str], at: int, own: Language)
     if not helped or not any(stems[at] in one.says for one in vocabulary(own.code).relations.values()):
         return False
     before = words[at - 1]
-    asking = own.raw.get("asking", {})
-    article = before in (*asking.get("articles", ()), *asking.get("denying", ()))
+    article = before in own.articles or before in own.raw.get("asking", {}).get("denying", ())
     pronoun = before in own.stop and not article and not any(own.phrases.at(words[:at], at - 1))
     return pronoun or (not article and all(word in own.stop for word in words[at + 1 :]))
 

@@ -343,6 +343,11 @@ def event_verbs(code: str) -> tuple[tuple[Stems, Stems], ...]:
     return tuple((frozenset(stem for stem in says - loose if times[stem] == 1), says) for says in kinds)
 
 
+def verbs_of_events(acts: Collection[str], code: str) -> Stems:
+    """All verbs of the kinds of events of which some stems speak: a "find" is what was discovered, too."""
+    return frozenset().union(*(said for own, said in event_verbs(code) if not own.isdisjoint(acts)))
+
+
 @dataclass(frozen=True, slots=True)
 class PhraseSpan:
     """The words ``first`` to before ``last`` say one of ``relations`` (in the order of the catalogue) in a role: ``ends`` for
@@ -1456,9 +1461,9 @@ class KindWords:
             named.append(entry.get("otherwise", ()))
         occurring = [some for one in named if (some := tuple(code for code in one if code in self._codes))]
         classes = occurring[0] if occurring else ()
-        for other in occurring[1:2]:  # one work of all whose texts the data has is not the only work
-            if self._count(other) >= OUTNUMBERED * self._count(classes):
-                classes = (*classes, *other)
+        # One work of all whose texts the data has is not the only work.
+        if len(occurring) > 1 and self._count(occurring[1]) >= OUTNUMBERED * self._count(classes):
+            classes = (*classes, *occurring[1])
         less = tuple(code for code in entry.get("less", ()) if classes and code in self._codes)
         if less:
             classes = tuple(one for one in classes if self._adds(one, classes, less))

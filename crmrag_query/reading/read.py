@@ -19,7 +19,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import FLAG_SUSPECT, united
 from crmrag_query.graph.graph import Graph
-from crmrag_query.language import PREPOSITION_ROLES, Language, language
+from crmrag_query.language import Language, language
 from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import Outcome, results
 from crmrag_query.plans.records import (
@@ -454,12 +454,11 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
 def _lacks_verb(analysis: Analysis) -> bool:
     """Whether a question begins with a preposition and has no verb: "With which telescope?" asks for that of something."""
     own, words = language(analysis.reading.language), analysis.reading.words
-    leads = frozenset().union(*(own.roles[f"prepositions.{role}"] for role in PREPOSITION_ROLES))
-    opening = (*words, "", "")[:2]
-    asks = opening[0] in leads and opening[1] in own.roles["questions.what"] | own.roles["questions.who"]
+    first, second = (*words, "", "")[:2]
+    asks = own.preposition_roles(first) and second in own.roles["questions.what"] | own.roles["questions.who"]
     small = own.roles["verbs.be"] | own.roles["verbs.have"] | own.roles["verbs.do"]
     saying = verbs(own.code)
-    return asks and not any(word in small or own.stem(word) in saying for word in words[1:])
+    return bool(asks) and not any(word in small or own.stem(word) in saying for word in words[1:])
 
 
 def _is_close(rival: Reading, best: Reading, least: float) -> bool:
@@ -631,8 +630,7 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     found: dict[str, Reading] = {}
     cuts = cut(heard.words, items, own, CUTS)
     # What opens a question is never passed over: "in how many …".
-    leads = frozenset().union(*(own.roles[f"prepositions.{role}"] for role in PREPOSITION_ROLES))
-    first = int(len(heard.words) > 1 and heard.words[0] in leads)
+    first = int(len(heard.words) > 1 and bool(own.preposition_roles(heard.words[0])))
     if any(one.first <= first and one.sort == "op" for one in items):
         cuts = [
             one for one in cuts if any(item.first <= first and item.sort == "op" for item in one[1])

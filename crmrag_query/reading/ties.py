@@ -25,7 +25,7 @@ from crmrag_query.reading.lexicon import (
     Stems,
     date_stems,
     ends_of,
-    event_verbs,
+    verbs_of_events,
     vocabulary,
 )
 from crmrag_query.reading.records import Meaning
@@ -422,10 +422,7 @@ class Ties:
         for step in steps:
             stems |= self.lexicon.step_stems(step, code)
         happens = {stem for kinds in walk.through for stem in self.lexicon.class_stems(kinds, code)}
-        for own, verbs in event_verbs(code):  # a "find" is what was discovered, too
-            if not own.isdisjoint(happens):
-                happens |= verbs
-        stems |= happens
+        stems |= happens | verbs_of_events(happens, code)
         cost = 0.25 + walk.cost + (MODIFIED if not {"P31", "P31i"}.isdisjoint(steps) else 0.0)
         events = sum(any(self._is_event(kind) for kind in kinds) for kinds in walk.through)
         roundabout = events - sum(step in ("P9", "P9i") for step in steps) > 1

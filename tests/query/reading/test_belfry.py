@@ -81,6 +81,13 @@ def _graph() -> str:
         ":casting-o2 a crm:E12_Production ; crm:P14_carried_out_by :berta . "
         ":a crm:P43_has_dimension :a-h . :a-h a crm:E54_Dimension ; crm:P2_has_type :height ; crm:P90_has_value 80 . "
         ':height a crm:E55_Type ; rdfs:label "height"@en . :a-h crm:P91_has_unit :cm . '
+        ":a crm:P43_has_dimension :a-w . :a-w a crm:E54_Dimension ; crm:P2_has_type :weight ; crm:P90_has_value 2000 ; "
+        "crm:P91_has_unit :kg . :b crm:P43_has_dimension :b-w . :b-w a crm:E54_Dimension ; crm:P2_has_type :weight ; "
+        'crm:P90_has_value 30 ; crm:P91_has_unit :ztr . :weight a crm:E55_Type ; rdfs:label "weight"@en . '
+        ':kg a crm:E58_Measurement_Unit ; rdfs:label "kg" . :ztr a crm:E58_Measurement_Unit ; rdfs:label "Ztr" . '
+        ':a crm:P128_carries :text-a . :text-a a crm:E34_Inscription ; rdfs:label "Vivos voco" ; crm:P2_has_type :warning . '
+        ':c crm:P128_carries :text-c . :text-c a crm:E34_Inscription ; rdfs:label "Vivos voco" . '
+        ':warning a crm:E55_Type ; rdfs:label "warning verse"@en . '
         ':cm a crm:E58_Measurement_Unit ; rdfs:label "cm" .'
     )
     rows.append(":joining a crm:E85_Joining ; crm:P143_joined :anna ; crm:P144_joined_with :guild .")
@@ -182,6 +189,21 @@ def test_so_many_of_a_unit_is_the_number_of_a_measure(belfry: Museum) -> None:
     assert not belfry.parse("How many centimetres does the tallest bell measure?").unknown
 
 
+def test_what_is_weighed_in_an_unknown_unit_leaves_a_bound_unsure(belfry: Museum) -> None:
+    parsed = belfry.parse("Which bells weigh more than 1000 kg?")
+    assert belfry.listed(parsed) == {"a"} and not parsed.certain
+
+
+def test_a_name_does_not_settle_a_noun_that_means_some_of_what_is_called_so(belfry: Museum) -> None:
+    """The data knows warning verses alone, and this text is written elsewhere as no verse as well."""
+    assert not belfry.parse('Which bells carry the verse "Vivos voco"?').certain
+
+
+def test_kinds_of_object_are_kinds_of_what_is_counted(belfry: Museum) -> None:
+    parsed = belfry.parse("Group the bells cast by Anna Voss by kind of object.")
+    assert set(belfry.groups(parsed)) == {"bell"}
+
+
 def test_what_is_told_as_a_condition_is_not_denied_for_want_of_a_type(belfry: Museum) -> None:
     parsed = belfry.parse("Is Bell Beta cracked?")
     assert not parsed.certain or belfry.outcome(parsed).value
@@ -194,7 +216,7 @@ def test_a_verb_is_no_part_of_a_name(belfry: Museum) -> None:
 
 
 def test_no_one_number_is_told_for_each(belfry: Museum) -> None:
-    assert not belfry.parse("How many bells does each tower hold?").certain
+    assert not belfry.parse("How many bells did each bell founder cast?").certain
 
 
 def test_the_noun_of_a_class_means_it_before_a_type_that_it_heads(belfry: Museum) -> None:
@@ -207,8 +229,8 @@ def test_the_noun_of_a_property_means_what_it_leads_to(belfry: Museum) -> None:
 
 
 def test_a_year_of_birth_is_a_date_of_birth(belfry: Museum) -> None:
-    assert belfry.listed(belfry.parse("Who was born before 1850?")) == {"anna"}
-    assert "1820" in ask(belfry.release, "When was Anna Voss born?").text
+    assert belfry.sure("Who was born before 1850?") == {"anna"}
+    assert "Anna Voss was born in 1820" in ask(belfry.release, "When was Anna Voss born?").text
 
 
 @pytest.mark.parametrize(
