@@ -1348,8 +1348,10 @@ class Grammar:
             doubt = frozenset() if evidence else frozenset({Doubt("no word for", tie.key)})
             if not tie.relation and (tie.cost > FAR or tie.roundabout):
                 doubt |= {Doubt("a long way", tie.key)}
-            if denied and tie.of_nothing:
-                doubt |= {Doubt("no word for", tie.key)}  # what holds of nothing is not what is denied
+            if even_none and tie.of_nothing:
+                doubt |= {
+                    Doubt("no word for", tie.key)
+                }  # what holds of nothing is neither denied nor asked for
             if happened and tie.relation == LOCATED and verb_before not in says:
                 gain -= w.unsaid  # "*cast* in Ulm"
             if is_type and tie.last != "P2" and not item.stems <= tie.ends:
