@@ -606,7 +606,7 @@ def find_exact(
             alone = understood.follow_up.kind is Kind.STANDALONE
             # "Is there *also* one from 1910?" names no reference, and may still be about what went before.
             goes_on = bool(state.turns) and alone and forms.also.within(tokenize(understood.question))
-            passed_over = names_passed_over(release, understood, plan)
+            passed_over = names_passed_over(release, understood, plan, parsed.named)
             # One thing is asked about, and all of a kind is no answer: "How big is braid?"
             all_of_it = (
                 understood.analysis.form is Form.SPECIFIC
@@ -730,14 +730,18 @@ def exact_set(release: Release, question: str, dataset: str) -> AnswerSet:
     return found.set
 
 
-def names_passed_over(release: Release, understood: Understood, plan: Plan) -> tuple[str, ...]:
-    """Whole names of several words that a question has and its plan has not: "Book (Bodleian, Arch A)" read as books."""
+def names_passed_over(
+    release: Release, understood: Understood, plan: Plan, read: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Whole names of several words that a question has and its plan has not: "Book (Bodleian, Arch A)" read as books.
+    ``read``: stretches of it that were read as a name, such as one that others are compared with."""
     graph, said = release[Graph], stored(plan).casefold()
     return tuple(
         mention.text
         for mention in individuals(release, understood.own)
         if mention.entities[0].how in WHOLE
         and mention.last - mention.first > 1
+        and not any(mention.text in stretch for stretch in read)
         and fold(mention.entities[0].name) not in fold(said)
         and not any(graph.iri(one.entity).casefold() in said for one in mention.entities)
     )

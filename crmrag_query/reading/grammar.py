@@ -19,10 +19,10 @@ import numpy as np
 
 from crmrag_query.dates import Interval, civil
 from crmrag_query.graph.arrays import distinct, shared
-from crmrag_query.graph.graph import Graph
+from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
 from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.ontology.load import Category
-from crmrag_query.plans.execute import comparable, converted, factor_of, known_unit, units_of
+from crmrag_query.plans.execute import comparable, converted, factor_of, in_one_unit, known_unit, units_of
 from crmrag_query.plans.records import (
     Among,
     Anchor,
@@ -44,7 +44,16 @@ from crmrag_query.plans.records import (
     parts_of,
     ways_of,
 )
-from crmrag_query.plans.world import LOCATED, World, leading_to, nodes_leading_to, pairs, role_steps
+from crmrag_query.plans.world import (
+    LOCATED,
+    World,
+    leading_to,
+    nodes_leading_to,
+    numbers,
+    pairs,
+    role_steps,
+    way_literals,
+)
 from crmrag_query.questions.lexicon import Chunk
 from crmrag_query.reading.earlier import lacks_noun
 from crmrag_query.reading.items import (
@@ -56,6 +65,7 @@ from crmrag_query.reading.items import (
     Amount,
     Item,
     amounts,
+    comparisons,
     either,
     is_like,
     plan_meaning,
@@ -818,7 +828,8 @@ class Grammar:
         if self._is_time(item) and any(one.sort == "date" for one in self.items):
             yield state  # "which *date* from 1900": the date says it
             return
-        if item.sort == "date" or self._is_time(item):
+        amount = item.value if isinstance(item.value, Amount) else None
+        if item.sort == "date" or self._is_time(item) or (amount and amount.noun < 0 and not amount.size):
             yield from self._attach_date(state, item, flags)
             return
         if item.sort == "text":
@@ -840,8 +851,8 @@ class Grammar:
                 score=state.score + 0.6,
             )
             return
-        if isinstance(item.value, Amount):
-            yield from self._attach_amount(state, item, item.value, flags)
+        if amount is not None:
+            yield from self._attach_amount(state, item, amount, flags)
             return
         number = self._number_before(item)
         split = state.places[state.over] if state.over > 0 else None
@@ -1547,8 +1558,9 @@ class Grammar:
 
     def _attach_date(self, state: State, item: Item, flags: Mapping[str, Item]) -> Iterator[State]:
         period = item.value if isinstance(item.value, Interval) else None
+        than = item.value if isinstance(item.value, Amount) else None
         w, spoken = self.weights, self.own.roles_within(self.words[item.first : item.last])
-        aged = not spoken.isdisjoint(("operators.earlier", "operators.later"))
+        aged = than is not None or not spoken.isdisjoint(("operators.earlier", "operators.later"))
         before = item.first - 1
         says_what = before in self.open and self.stems[before] in self.saying
         verb = before if says_what and not self._ends_as_plural(self.words[before]) else None
@@ -1574,7 +1586,9 @@ class Grammar:
             scored.sort(key=lambda one: (-one[0], len(one[1].key)))
             unsaid = [tie for _, tie, _ in scored if not self._said_by(tie)]
             # "Without a date" denies the one that a bare year would give, not each part of it.
-            for gain, tie, covered in scored[: TRIED if period is not None else 1]:
+            for gain, tie, covered in scored[: TRIED if period is not None or than is not None else 1]:
+                if than is not None and (period := self._date_than(than, tie.way)) is None:
+                    continue
                 rare = tie in unsaid and tie.share < RARE and any(one.share > 3 * tie.share for one in unsaid)
                 # When it was begun, where only that is told, is not when it was made.
                 edge = tie.relation in EDGES and not self._said_by(tie)
@@ -1595,8 +1609,18 @@ class Grammar:
                     | ({going_on.first} if going_on is not None else set()),
                 )
             dated = any(tie.relation == "created_on" for _, tie, _ in scored)
-            if period is not None and not dated:
-                yield from self._attach_year(state, parent, period, flags)
+            if not dated:
+                yield from self._attach_year(state, item, parent, flags)
+
+    def _date_than(self, amount: Amount, way: Way) -> Interval | None:
+        """The time before or after all dates that the thing that others are compared with has by a way; None where it has
+        none."""
+        dates = pairs(self.world, way, self.world.nodes_of(amount.than), literals=False).cell
+        begin, end = (side[dates] for side in self.world.extents)
+        days = [*begin[begin != OPEN_BEGIN].tolist(), *end[end != OPEN_END].tolist()]
+        if not days:
+            return None
+        return Interval(max(days) + 1, None) if amount.more else Interval(None, min(days) - 1)
 
     def _dates_more(self, near: Meaning, tie: Tie, dates: Iterable[Tie]) -> bool:
         """Whether things of which the tie tells no date have one by another way that may be meant as well: books that state
@@ -1614,12 +1638,17 @@ class Grammar:
         return self._once(found, (near,), "dates more", tie.way)
 
     def _attach_year(
-        self, state: State, parent: int, period: Interval, flags: Mapping[str, Item]
+        self, state: State, item: Item, parent: int, flags: Mapping[str, Item]
     ) -> Iterator[State]:
-        """A period of whole years as bounds of a number that the data call a year, of things of whose making no other date is
-        stated. What says when something was made says one that is but called a year."""
-        first = None if period.begin is None else civil(period.begin)
-        behind = None if period.end is None else civil(period.end + 1)
+        """A period of whole years, or what is before or after the year of a thing, as bounds of a number that the data call a
+        year, of things of whose making no other date is stated. What says when something was made says one that is but
+        called a year."""
+        period = item.value if isinstance(item.value, Interval) else None
+        than = item.value if isinstance(item.value, Amount) else None
+        if period is None and than is None:
+            return
+        first = None if period is None or period.begin is None else civil(period.begin)
+        behind = None if period is None or period.end is None else civil(period.end + 1)
         if any(day is not None and day[1:] != (1, 1) for day in (first, behind)):
             return
         near, lexicon, code = state.nodes[parent], self.ties.lexicon, self.own.code
@@ -1637,8 +1666,15 @@ class Grammar:
                 stems | made if stems <= date_stems(code) else stems | (words[like].says if like else set())
             )
             covered = frozenset(at for at in self.open if self.stems[at] in says)
+            least, most = first and first[0], behind and behind[0] - 1
+            if than is not None:
+                named = self.world.nodes_of(than.than)
+                _, year = numbers(self.world, way_literals(self.world, ways[iri], named)[1], years=True)
+                if len(set(year.tolist())) != 1:
+                    continue
+                least, most = (int(year[0]) + 1, None) if than.more else (None, int(year[0]) - 1)
             bounds = Valued(
-                way=ways[iri], least=first and first[0], most=behind and behind[0] - 1,
+                way=ways[iri], least=least, most=most,
                 unit=lexicon.years[iri], negated=bool(flags.keys() & NEGATIONS),
             )  # fmt: skip
             unsaid = len(stated) > 1 and not covered
@@ -1701,7 +1737,10 @@ class Grammar:
         return None if paid is None else (paid, frozenset({stem}), True)
 
     def _in_unit(self, amount: Amount, way: Way, near: Meaning) -> tuple[Valued, frozenset[Doubt]] | None:
-        """The condition of an amount in a unit that the data have, and its doubts; None for a unit that they do not have."""
+        """The condition of an amount in a unit that the data have, and its doubts; None for a unit that they do not have, and
+        for a thing to compare with that has no number, or several."""
+        if amount.than:
+            return self._number_than(amount, way, near)
         bounds = Valued(
             way=way, least=amount.least, most=amount.most,
             least_counts=amount.least_counts, most_counts=amount.most_counts,
@@ -1736,6 +1775,20 @@ class Grammar:
             return _scaled(bounds, known[1] / has[1]), frozenset()
         return bounds, frozenset({Doubt("which unit", amount.unit)})
 
+    def _number_than(self, amount: Amount, way: Way, near: Meaning) -> tuple[Valued, frozenset[Doubt]] | None:
+        row = way_literals(self.world, way.stated(), self.world.nodes_of(amount.than))[1]
+        stated, number = numbers(self.world, row)
+        owners = np.searchsorted(self.graph.literal_ptr, row[stated], side="right") - 1
+        number, unit = in_one_unit(self.world, owners.astype(np.int32), number)
+        if len(set(number.tolist())) != 1:
+            return None
+        bound, units = float(number[0]), self._units(way, near)
+        least, most = (bound, None) if amount.more else (None, bound)
+        doubt = {Doubt("several units")} if unit < 0 and len(units) > 1 else set[Doubt]()
+        named = self.graph.iri(unit) if unit >= 0 else ""
+        valued = Valued(way=way, least=least, most=most, least_counts=False, most_counts=False, unit=named)
+        return valued, frozenset(doubt)
+
     def _units(self, way: Way, near: Meaning) -> list[int]:
         """The units of what things lead to by a way without its last link, to a number, the most frequent first."""
         if way.then is None:
@@ -1762,7 +1815,7 @@ class Grammar:
         self, items: tuple[Item, ...], since: int = 0
     ) -> Iterator[tuple[tuple[Item, ...], float]]:
         """The items with one or more amounts in place of all that they overlap: "more than 45 seats"."""
-        for one in self._amounts:
+        for one in (*self._amounts, *self._compared(items)):
             if one.first >= since:
                 rest = [item for item in items if item.last <= one.first or item.first >= one.last]
                 chosen = tuple(sorted((*rest, one), key=lambda item: item.first))
@@ -1777,6 +1830,11 @@ class Grammar:
             one for one in found
             if isinstance(one.value, Amount) and (one.value.size or self._names_number(one.value.noun))
         )  # fmt: skip
+
+    def _compared(self, items: tuple[Item, ...]) -> Iterator[Item]:
+        for one in comparisons(items, self.words, self.own):
+            if isinstance(one.value, Amount) and (one.value.noun < 0 or self._names_number(one.value.noun)):
+                yield one
 
     def _is_office(self, near: Meaning, place: Item | None) -> bool:
         """Whether what is said of somebody is a time in which they were it: "who was *mayor* in 1475"."""
@@ -1961,6 +2019,7 @@ class Grammar:
         named = frozenset(
             one.text for one in state.places if one is not None and one.sort == "name" and not one.refers
         )
+        named |= {one.text for one in self.items if isinstance(one.value, Amount) and one.value.than}
         refers = any(one is not None and one.refers for one in state.places)
         same = None
         if bare is not None and place is not None and self._leads_to_more(says):

@@ -274,12 +274,14 @@ ALIKE_WITHIN = 4  # words on either side of "or" among which one is looked for t
 
 
 def _between_alike(words: Sequence[str], stop: Collection[str], own: Language) -> Iterator[int]:
-    """Where what "and" or "or" joins begins, if both sides have a word that is alike: "the Lily *chalice* or the Rose
-    *chalice*" names two, and none is called "chalice or the Rose chalice"."""
+    """Where what "and", "or" or "taller than" joins begins, if both sides have a word that is alike: "the Lily *chalice* or
+    the Rose *chalice*" names two, and none is called "chalice or the Rose chalice"."""
     joining = own.roles["operators.and"] | own.roles["operators.or"]
+    than = set(map(fold, own.raw.get("comparing", {}).get("than", ())))
     for at, word in enumerate(words):
         before = set(words[max(0, at - ALIKE_WITHIN) : at]).difference(stop)
-        if word in joining and not before.isdisjoint(words[at + 1 : at + 1 + ALIKE_WITHIN]):
+        joins = word in joining or (word in than and next(_comparing(words, at, own), None) is not None)
+        if joins and not before.isdisjoint(words[at + 1 : at + 1 + ALIKE_WITHIN]):
             yield at + 1
 
 
@@ -332,7 +334,11 @@ Sort = Literal["name", "noun", "date", "number", "amount", "op", "text"]
 @dataclass(frozen=True)
 class Amount:
     """Bounds of a number, None: open, and whether they count themselves; ``unit``: a word that may be one; ``size``: the
-    dimension that an adjective speaks of; ``noun``: where else the word stands that says of what the number is."""
+    dimension that an adjective speaks of; ``noun``: where else the word stands that says of what the number is.
+
+    ``than``: the thing (IRIs) whose number is the bound, "taller *than X*", and ``more``: whether it is the least; with
+    neither ``size`` nor ``noun`` its date is the bound, "older *than X*".
+    """
 
     least: float | None = None
     most: float | None = None
@@ -341,6 +347,8 @@ class Amount:
     unit: str = ""
     size: str = ""
     noun: int = -1
+    than: tuple[str, ...] = ()
+    more: bool = False
 
 
 @dataclass(frozen=True)
@@ -1336,6 +1344,48 @@ def _compared(words: Sequence[str], at: int, own: Language) -> tuple[int, bool] 
     if before in more | less:
         return at - 1, is_small(words[at], own) == (before in less)
     return None if more else (at, not is_small(words[at], own))
+
+
+def comparisons(items: Sequence[Item], words: Sequence[str], own: Language) -> Iterator[Item]:
+    """What is compared with a thing that is named, as amounts: "taller *than X*", "more seats *than X*", "older *than X*"."""
+    than = set(map(fold, own.raw.get("comparing", {}).get("than", ())))
+    for name in items:
+        at = name.first - 1
+        while at > 0 and words[at] in own.articles:
+            at -= 1
+        if name.sort != "name" or name.refers or at < 1 or words[at] not in than:
+            continue
+        for first, amount in _comparing(words, at, own):
+            value = replace(amount, than=name.meanings[0].iris)
+            yield Item(first, name.last, "amount", 1.2, " ".join(words[first : name.last]), value=value)
+
+
+def _comparing(words: Sequence[str], at: int, own: Language) -> Iterator[tuple[int, Amount]]:
+    """What stands before "than" (at ``at``): where it begins, and of what it says that things have more or less."""
+    if (sized := _compared(words, at - 1, own)) is not None:
+        yield sized[0], Amount(size=size_of(words[at - 1], own), more=sized[1])
+        return
+    for first in range(max(at - NEAR, 0), at):
+        for length, roles in own.phrases.at(words, first):
+            if first + length in (at, at + 1) and roles & DATES_COMPARED:
+                yield first, Amount(more="operators.later" in roles)
+                return
+        size, least, most = (
+            size_of(words[first], own),
+            *(_opening(role, own) for role in ("more_than", "less_than")),
+        )
+        if first < at - 1 and (size or words[first] in least | most):
+            less = is_small(words[first], own) if size else words[first] in most
+            yield first, Amount(noun=at - 1, more=not less)
+            return
+
+
+def _opening(role: str, own: Language) -> set[str]:
+    """The first words of an operator's phrases: "*more* than", "*greater* than"."""
+    return {fold(phrase).split()[0] for phrase in own.raw.get("operators", {}).get(role, ())}
+
+
+DATES_COMPARED = frozenset({"operators.earlier", "operators.later"})
 
 
 def _of_something(found: Found, words: Sequence[str], own: Language) -> Iterator[Found]:

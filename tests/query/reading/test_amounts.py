@@ -178,6 +178,40 @@ def test_a_period_is_compared_with_years_that_are_plain_values(
     assert any(isinstance(one, Valued) for one in store.parse(question).plan.where)  # type: ignore[union-attr]
 
 
+COMPARED = [
+    ("Which statues are taller than the Hera?", {"zeus", "nike"}),
+    ("Which statues are less tall than the Nike?", {"hera", "pan"}),
+    ("Which statues are lighter than the Hera?", {"pan"}),
+    ("Which theatres have more seats than the Cellar?", {"arena", "court"}),
+    ("Which theatres have fewer seats than the Court?", {"cellar", "barn"}),
+    ("Which books had a larger print run than the Psalter?", set(BOOKS) - {"psalter"}),
+    ("Which books are older than the Herbal?", {"psalter"}),
+    ("Which books are newer than the Herbal?", {"atlas"}),
+    ("Welche Statuen sind höher als die Hera?", {"zeus", "nike"}),
+    ("Welche Theater haben weniger Sitzplätze als der Court?", {"cellar", "barn"}),
+    ("Quelles statues sont plus hautes que la Hera ?", {"zeus", "nike"}),
+    ("Quels théâtres ont plus de places que le Cellar ?", {"arena", "court"}),
+    ("Quali statue sono più alte di Hera?", {"zeus", "nike"}),
+    ("Quali teatri hanno meno posti del Court?", {"cellar", "barn"}),
+    ("¿Qué estatuas son más altas que la Hera?", {"zeus", "nike"}),
+    ("¿Qué teatros tienen más asientos que el Cellar?", {"arena", "court"}),
+    ("Ποια αγάλματα είναι ψηλότερα από την Hera;", {"zeus", "nike"}),
+    ("Ποια θέατρα έχουν περισσότερες θέσεις από το Cellar;", {"arena", "court"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "wanted"), COMPARED)
+def test_things_are_compared_with_one_that_is_named(store: Museum, question: str, wanted: set[str]) -> None:
+    assert store.read(question) == wanted
+
+
+def test_two_that_are_named_are_compared(store: Museum) -> None:
+    assert store.value("Is the Zeus taller than the Hera?") is True
+    assert store.value("Is the Pan heavier than the Nike?") is False
+    for question in ("Which statues are wider than the Hera?", "Is the Arena taller than the Hera?"):
+        assert not store.parse(question).certain, "no width of the one, no height of the other is recorded"
+
+
 def test_a_verb_that_no_year_says_is_not_sure(store: Museum) -> None:
     assert not store.parse("Which books were exhibited before 1700?").certain
 
