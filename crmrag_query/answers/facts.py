@@ -35,7 +35,14 @@ from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.kinds import HARD, Schema
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
 from crmrag_query.plans.world import LOCATED, WHERE_NOW, World, literal, pairs, role_steps
-from crmrag_query.reading.lexicon import Lexicon, Stems, longest_phrase, verbs_of_events, vocabulary
+from crmrag_query.reading.lexicon import (
+    Kin,
+    Lexicon,
+    Stems,
+    longest_phrase,
+    verbs_of_events,
+    vocabulary,
+)
 from crmrag_query.retrieval.release_channels import LITTLE
 from crmrag_query.sets.build import Reader, reasons_of
 from crmrag_query.shown import SourceTriple
@@ -127,6 +134,8 @@ def _price(release: Release, schema: Schema, here: int, step: tuple[int, bool], 
     event = category == Category.Event
     if price <= OF_ITSELF and not (event and graph.category(here) == Category.Event):
         return price
+    if category == Category.Thing and graph.category(here) == Category.Actor:
+        return None  # who owned what a museum keeps did not own the museum
     # A part, a text, or a step of an event is the thing's own where nothing else has it; an event has no things of its own.
     prop, ahead = step
     rows = graph.adjacency.backward if ahead else graph.adjacency.forward
@@ -312,19 +321,29 @@ class Heard:
         return one.end >= 0 and bool(int(graph.adjacency.categories[one.end]) & wanted & ~int(Category.Time))
 
     def _is_turned(self, one: Statement, clause: Clause) -> bool:
-        """Whether words between who is asked for and the thing say what a property of the data's own says the other way
-        round: "who *taught* X" does not ask whom X taught."""
-        kin = (
-            self.release[Lexicon].kin(step_name(self.release, one.steps[0])) if len(one.steps) == 1 else None
-        )
-        if kin is None or "" not in clause.words:
+        """Whether words between who is asked for and the thing say what a property says the other way round: "who *taught* X"
+        does not ask whom X taught, nor "who *belonged to* X" to what X belonged."""
+        if len(one.steps) > 1 or "" not in clause.words:
             return False
-        own, said = language(self.code), vocabulary(self.code).relations[kin.relation]
+        own, known = language(self.code), vocabulary(self.code).relations
         asker = next((at for at, word in enumerate(clause.words) if word in own.roles["questions.who"]), -1)
         gap = clause.words[asker + 1 : clause.words.index("")] if asker >= 0 else ()
         forms = tuple(own.form(word) for word in gap if word != BESIDE)
-        to_thing, from_thing = (said.forward, said.backward) if kin.inverse else (said.backward, said.forward)
-        return longest_phrase(forms, from_thing) > longest_phrase(forms, to_thing)
+        for kin in self._kin(one.steps[0]) if forms else ():
+            said = known[kin.relation]
+            to_thing, from_thing = (
+                (said.forward, said.backward) if kin.inverse else (said.backward, said.forward)
+            )
+            if longest_phrase(forms, from_thing) > longest_phrase(forms, to_thing):
+                return True
+        return False
+
+    def _kin(self, step: tuple[int, bool]) -> Iterator[Kin]:
+        """The relations that a property is a path of, or the one that a property of the data's own is called like."""
+        if (own := self.release[Lexicon].kin(step_name(self.release, step))) is not None:
+            yield own
+        code, relations = step_code(self.release, step), self.release[World].relations
+        yield from (Kin(id, False) for id, relation in relations.items() if (code,) in relation.direct)
 
     def _are_alike(self, one: Statement, other: Statement) -> bool:
         """Whether they are stated in the same way, or by properties that say the same the other way round."""
@@ -1284,6 +1303,8 @@ class Told:
     expects: int = 0
 
 
+FORMER = {"owned_by": "formerly_owned_by"}
+"""Relations of now, with which those of before are told: "who owned it" asks for all of them."""
 MOST_LINES = 5  # entities of one name that are told apart
 
 
@@ -1298,8 +1319,10 @@ def told_facts(
     for one in asked:
         known = {node: fact for node in nodes if (fact := one.of(facts, node)) is not None}
         for node, fact in known.items():
-            if fact not in found[node]:
-                found[node].append(fact)
+            before = facts.of(node, FORMER[fact.relation]) if fact.relation in FORMER else None
+            others = before is not None and not set(before.nodes) <= set(fact.nodes)
+            both = (fact, before) if before is not None and others else (fact,)
+            found[node] += (each for each in both if each not in found[node])
         if not known and one.relations:
             lacking.append(facts.label(one.relations[0]))
             expects |= one.expects

@@ -12,7 +12,7 @@ import math
 from bisect import insort
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -100,6 +100,20 @@ def replace(part: T, **changes: object) -> T:
     return found
 
 
+def once_a_cut(tell: Callable[[Grammar, Item], T]) -> Callable[[Grammar, Item], T]:
+    """A method that tells of an item what depends on the other items of the cut alone: found once while a cut is read."""
+
+    @wraps(tell)
+    def kept(grammar: Grammar, item: Item) -> T:
+        key = (tell, item.first, item.last)
+        if key not in grammar.of_cut:
+            grammar.of_cut[key] = tell(grammar, item)
+        found: T = grammar.of_cut[key]
+        return found
+
+    return kept
+
+
 FINISHED = 6  # of these that become plans
 BEAM = 8  # readings in the making that are kept after each item
 COMPUTED = 0.5  # points that a tie gains at most where an operator makes a ranking or a group of it
@@ -132,6 +146,7 @@ class Weights:
     uncovered: float = 0.9
     empty_verb: float = 0.25
     unused: float = 0.9
+    denial: float = 0.6  # besides, of a word that denies: what leaves it out says the opposite
     elsewhere: float = 0.35
     scattered: float = 0.5
 
@@ -291,18 +306,20 @@ class Grammar:
     least: float = -math.inf
     _said: dict[tuple[str, frozenset[int]], frozenset[int]] = field(default_factory=dict)
     _known: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
+    of_cut: dict[tuple[object, int, int], Any] = field(default_factory=dict)
     _highest: list[float] = field(default_factory=list)
 
     # reading
 
     def readings(self, items: tuple[Item, ...], base: float) -> Iterator[Reading]:
         """The readings of one cut of the question into items, but for those that cannot have `least` points."""
+        self.of_cut = {}
         self.form = form_of(items, self.own)
         self.form.asks = self.form.asks or self._begins_with_verb(items)
         if self.form.asks and self._asks_for_them(items):
             self.form.asks = False
         items = self._with_unknown_names(items)
-        self.items = items
+        self.items, self.of_cut = items, {}
         spoken = [item for item in items if item.sort in ("name", "noun", "date", "text", "amount")]
         if len(spoken) > MOST_SPOKEN:
             return
@@ -318,6 +335,8 @@ class Grammar:
         self.open = frozenset(self.free)
         self.head_words = self._head_words()
         self.asides = frozenset(self._asides())
+        if any(one.roles & NEGATIONS and self._is_cut_out(one, taken) for one in self.meant):
+            base -= self.weights.unused + self.weights.denial
         empty = self.own.roles["verbs.empty"]
         self.said = frozenset(self.stems[at] for at in self.free if self.words[at] not in empty)
         for state, rest in self._heads(spoken, base):
@@ -446,9 +465,7 @@ class Grammar:
             yield Doubt("how or why")
         telling = [one for one in self.items if one.sort != "op" or one.roles & (MEANT | WIDENING)]
         taken = {at for one in telling for at in range(one.first, one.last)}
-        for op in self.meant:
-            if taken.isdisjoint(range(op.first, op.last)):
-                yield Doubt("not said", op.text)
+        yield from (Doubt("not said", op.text) for op in self.meant if self._is_cut_out(op, taken))
         than = self.own.raw.get("comparing", {}).get("than", ())
         compared = [
             at for at, word in enumerate(self.words) if word in roles["operators.compare"] and at not in taken
@@ -508,6 +525,11 @@ class Grammar:
             inside = self.words[item.first : item.last]
             if sum(any(map(str.isdigit, word)) for word in inside) > 1 and not either.isdisjoint(inside):
                 yield Doubt("one date or another")
+
+    @staticmethod
+    def _is_cut_out(op: Item, taken: Collection[int]) -> bool:
+        """Whether a cut has none of an operator's words among those that its items hold."""
+        return not any(at in taken for at in range(op.first, op.last))
 
     def _is_in_clause(self, at: int) -> bool:
         """Whether a word stands behind a question word that follows on a noun."""
@@ -598,8 +620,8 @@ class Grammar:
             said_to_be = next((noun for noun in nouns if self._is_predicate(noun)), None)
             if said_to_be is not None:
                 for meaning in said_to_be.meanings[:MEANINGS]:
-                    if meaning.category & EVENT:
-                        continue  # "qui est mort": nobody is a death
+                    if meaning.category and not meaning.category & ACTOR:
+                        continue  # "qui est mort": nobody is a death, and no panel lifted anything
                     yield start(meaning, said_to_be, 0.3), [one for one in spoken if one is not said_to_be]
                 copula = self.own.roles["verbs.be"].intersection(self.words[: said_to_be.first])
                 people = bool(copula) and said_to_be.meanings[0].category & ACTOR
@@ -950,10 +972,12 @@ class Grammar:
             not parent and state.places[0] is None and item.sort == "name" and self._is_asked_for(item)
         )
         for gain, tie, covered, doubt in self._ways(state, parent, near, meaning, item):
+            score = state.score + gain - meaning.cost - far_cost
+            if len(self._highest) == BEAM and score + COMPUTED <= self._highest[0]:
+                break  # as many before it are as good, whatever is made of it and of those behind it
             # "by technique" leaves nothing open where the tie is to the technique
             named_so = {Doubt("left open", item.text)} if item.stems <= tie.ends else frozenset[Doubt]()
             doubt |= {Doubt("in texts", item.text)} if tie.stated else unsure - named_so
-            score = state.score + gain - meaning.cost - far_cost
             # "Which *costumes*" asks for these, not for what has to do with them.
             if asked_for and tie.last != "P2":
                 score -= w.dropped
@@ -961,7 +985,7 @@ class Grammar:
             if negated and any(one.why == "no word for" for one in doubt):
                 score -= w.unsaid  # what is not so is not guessed
             if len(self._highest) == BEAM and score + COMPUTED <= self._highest[0]:
-                continue  # as many before it are as good, whatever is made of it
+                continue
             spine = state.spine if meaning.named else (*state.spine[: state.spine.index(parent) + 1], new)
             denied = self._denied(item, covered)
             place = state.places[parent]
@@ -984,6 +1008,7 @@ class Grammar:
             del self._highest[:-BEAM]
             yield made
 
+    @once_a_cut
     def _unknown(self, item: Item) -> Item | None:
         """The word by which what a noun means is not known: "by *unknown* artists", "whose photographer *isn't known*"."""
         be = self.own.roles["verbs.be"]
@@ -1271,6 +1296,7 @@ class Grammar:
         happened = placed and any(
             verb_before in self._said_by(one) for one in ties if one.relation in HAPPENING
         )
+        ends_at = near.only.way.paths if near.only is not None else ()
         for tie in ties:
             if "place" in leads and tie.last in WHEREABOUTS:
                 continue
@@ -1286,7 +1312,9 @@ class Grammar:
             gain += w.again * len(again)
             gain += w.share * math.log10(1 + tie.share * len(near.nodes)) / 2 - tie.cost - misplaced
             evidence = bool(says)
-            if near_stems & tie.starts and (bare or not leads or leads & OWNING or tie.way.types):
+            # the *apprentices* of Bell, by an event that has an "apprentice" and a "master"
+            begins = near_stems & tie.starts or any(path[:1] in ends_at for path in tie.way.paths)
+            if begins and (bare or not leads or leads & OWNING or tie.way.types):
                 gain += w.starts + w.said * vague
                 evidence = True
             if not far.named and item.stems & (tie.ends | tie.stems):
@@ -1377,11 +1405,12 @@ class Grammar:
             if leads == {"agent"} and tie.relation in ACQUIRING and not says:
                 gain -= w.unsaid  # "designs *by* Bell" are not what Bell gave
                 doubt |= {Doubt("no word for", tie.key)}
-            ends = RECEIVING & {tie.last, *(leg[0].removesuffix("i") for leg in tie.legs[:1])}
-            held = (
-                tie.last in HOLDING and "from" in leads
-            )  # "*from* each pottery", and not what potteries hold
-            if held or from_far or (not tie.relation and ends and leads.isdisjoint(("from", "to"))):
+            # "*from* each pottery", and not what potteries hold
+            unsure_end = from_far or (tie.last in HOLDING and "from" in leads)
+            if not unsure_end and not tie.relation and leads.isdisjoint(ENDS):
+                steps = (tie.last, *(leg[0].removesuffix("i") for leg in tie.legs[:1]))
+                unsure_end = not RECEIVING.isdisjoint(steps)
+            if unsure_end:
                 doubt |= {Doubt("who gave or who received", item.text)}
             no_actor = leads == {"agent"} and far.named and tie.last in BY and not far.category & ACTOR
             if ambiguous or no_actor or turned:  # "by Rembrandt", where a picture is called so
@@ -1411,6 +1440,7 @@ class Grammar:
         leading = vocabulary(self.own.code).relations[CARRIED_OUT].leading
         return bool(role_steps(self.world.adjacency)) and any(self.stems[at] in leading for at in says)
 
+    @once_a_cut
     def _verb_by(self, item: Item) -> int | None:
         """Where the content word stands right before the preposition of an item: "*built* by Bell"; None for none."""
         at = item.first - 1
@@ -1451,6 +1481,7 @@ class Grammar:
             return 1.0
         return 0.75
 
+    @once_a_cut
     def _lead(self, item: Item) -> frozenset[str]:
         """Roles of the preposition before an item, or of the genitive behind it; articles between do not count."""
         if self.words[item.last : item.last + 1] == ("s",):
@@ -1473,12 +1504,14 @@ class Grammar:
             at -= 1
         return frozenset()
 
+    @once_a_cut
     def _dangling(self, item: Item) -> frozenset[str]:
         """Roles of a preposition at the end, right behind an item, whose object the question word is: "who is X *by*"."""
         if not self.form.who or item.last != len(self.words) - 1:
             return frozenset()
         return self.own.preposition_roles(self.words[-1])
 
+    @once_a_cut
     def _phrase_lead(self, item: Item) -> frozenset[str]:
         """Roles of the preposition before a noun and what stands bare before it: by *women* artists."""
         before = next(
@@ -1534,6 +1567,7 @@ class Grammar:
         )
         return all(word in self.own.stop and word not in ties for word in self.words[low:high])
 
+    @once_a_cut
     def _flags(self, item: Item) -> dict[str, Item]:
         """Operators right before an item, not parted from it by another one."""
         before = [
@@ -1547,6 +1581,7 @@ class Grammar:
             for role in one.roles
         }
 
+    @once_a_cut
     def _number_before(self, item: Item) -> Item | None:
         """The last number before an item, with only small words between: "*three* or more different lighthouses"."""
         numbers = [one for one in self.items if one.sort == "number" and one.last <= item.first]
@@ -1852,7 +1887,8 @@ class Grammar:
         w, form = self.weights, self.form
         compute, score, used, sort = state.compute, state.score, state.used, ""
         head, place = state.nodes[0], state.places[0]
-        left = [at for at in self.free if at not in state.covered]
+        again = self._told_again(state)
+        left = [at for at in self.free if at not in state.covered and at not in again]
         ops = {role: item for item in self.items if item.sort == "op" for role in item.roles}
         unit = self._unit
         bare: Related | None = None
@@ -2008,6 +2044,7 @@ class Grammar:
         if compute.kind == "group":
             unused -= {item.text for item in self.items if item.roles & PER}
         score -= w.unused * len(unused)
+        score -= w.denial * any(one.text in unused and one.roles & NEGATIONS for one in self.items)
         if compute.kind in ("list", "count", "ask") and not where and head.generic:
             score -= 1.0
         doubt |= self._told_of_few(plan)
@@ -2083,6 +2120,7 @@ class Grammar:
                 if not says or (node and not self._is_said_of(state, node, says)):
                     continue
                 gain = (0.45 if state.conditions and not node else PER_WORD) * len(says) - tie.cost - 0.2
+                gain += self.weights.share * tie.share
                 found.append((gain, node, tie, says))
         best = max(found, key=lambda one: one[0], default=None)
         if best is None or best[0] <= -self.weights.uncovered / 2:
@@ -2110,6 +2148,17 @@ class Grammar:
         verbs = self.own.roles["verbs.empty"]
         behind = [at for at in range(op.last, len(self.words)) if at in self.free or self.words[at] in verbs]
         return not behind or not says.isdisjoint(behind)
+
+    def _told_again(self, state: State) -> frozenset[int]:
+        """The words right before nouns that the names of the classes of these hold as well: "*mosaic* floors" are floors
+        where these are of the class "mosaic pavement"."""
+        found = set[int]()
+        for meaning, place in zip(state.nodes, state.places, strict=True):
+            before = place.first - 1 if place is not None and place.sort == "noun" else -1
+            classes = meaning.target.classes if before in self.open and meaning.target else ()
+            if classes and all(self.stems[before] in self.kinds.class_names(one) for one in classes):
+                found.add(before)
+        return frozenset(found)
 
     def _has_subject(self, says: Collection[int]) -> bool:
         """Whether somebody is named between an auxiliary and a verb, who does what it says: "how many *did each newspaper

@@ -555,14 +555,13 @@ def _whole(release: Release, lexicon: Lexicon, words: Sequence[str], own: Langua
     """Words for the data as a whole, which restrict nothing: "in the collection"."""
     nouns = {tuple(tokenize(noun)) for noun in own.raw["whole"]["nouns"]}
     title = tuple(tokenize(release.manifest.title))
+    small = own.stop - own.roles["questions.what"] - frozenset().union(*(own.roles[one] for one in NEGATIONS))
     for at in range(len(words)):
         for phrase in {*nouns, title}:
             if not phrase or tuple(words[at : at + len(phrase)]) != phrase:
                 continue
             low = at
-            while (
-                low > 0 and words[low - 1] in own.stop and words[low - 1] not in own.roles["questions.what"]
-            ):
+            while low > 0 and words[low - 1] in small:
                 low -= 1
             if phrase == title and _names_a_part(release, lexicon.kinds(own.code), title):
                 continue
@@ -728,6 +727,9 @@ def _inner(release: Release, mentions: Sequence[Mention], heard: Asked, own: Lan
                 yield replace(one, first=one.first + first, last=one.last + first)
 
 
+SHARING = 3  # things of whose names a word is but a part, beyond which it is a name of none
+
+
 def name_item(
     release: Release, mention: Mention, heard: Asked, own: Language, foreign: bool = False
 ) -> Item | None:
@@ -795,10 +797,16 @@ def name_item(
     text = " ".join(words[first:last])
     if not capital and not quoted and is_like(graph, own, text, meanings[0].nodes) and not foreign:
         return None  # a "file" is no fire
+    sharing = sum(len(one.nodes) for one in meanings if one.category != int(Category.Concept))
+    if own.capitals_name and sharing > SHARING and said <= 1 and not (whole or capital or quoted):
+        return None  # "lace" is in the names of twelve museums and schools, and means none of them
     score = 1.15 * said * best - 0.2 + 0.4 * capital + 0.7 * quoted + (0.35 if whole else -0.3)
+    # "the inventory *of 1604*", where one thing alone has both in its name
+    of_one = sum(len(one.nodes) for one in meanings) == 1 < said and any(map(str.isdigit, words[first:last]))
     if (
         not capital
         and not quoted
+        and not of_one
         and (said <= 1 or not whole)
         and meanings[0].category != int(Category.Concept)
     ):

@@ -1012,8 +1012,8 @@ class KindWords:
         found, phrase, said = [], list[str](), list[str]()
         for last in range(start, min(len(stems), start + MOST_WORDS)):
             if words[last] in self.own.stop and (last > start or words[last] not in self._opening):
-                if last == start:
-                    break
+                if last == start or (self.own.head_last and words[last] in self.own.articles):
+                    break  # "who lifted *the* panel" speaks of no lifted panel
                 continue
             phrase.append(stems[last])
             said.append(words[last])
@@ -1274,16 +1274,33 @@ class KindWords:
 
     def _without_general(self, text: str) -> str:
         """A name of several words without its noun, where that only says what its classes of the ontology are called: "wreck"
-        for a "wreck event"; "" for others."""
-        words = [word for word in tokenize(text) if word not in self.own.stop]
-        head, rest = (words[-1:], words[:-1]) if self.own.head_last else (words[:1], words[1:])
-        return " ".join(rest) if rest and self.own.stem(head[0]) in self._general_nouns else ""
+        for a "wreck event"; "" for others, and for what tells several classes apart: "mosaic inscription", "mosaic floor"."""
+        rest, head = self._parted(text)
+        alone = self._parting[rest] == 1 and self.own.stem(head) in self._general_nouns
+        return rest if rest and alone else ""
+
+    def _parted(self, text: str) -> tuple[str, str]:
+        """What a name says before its noun, and this."""
+        words = [word for word in tokenize(text) if word not in self.own.stop] or [""]
+        head, rest = (words[-1], words[:-1]) if self.own.head_last else (words[0], words[1:])
+        return " ".join(rest), head
+
+    @cached_property
+    def _parting(self) -> Counter[str]:
+        """Of how many classes of the data's own the names begin with the same words before their noun."""
+        own = (texts for iri, texts in self._classes.items() if iri not in self.world.ontology.classes)
+        return Counter(rest for texts in own for rest in {self._parted(fold(text))[0] for text in texts})
 
     @cached_property
     def _general_nouns(self) -> Stems:
-        """The names of the ontology's classes that are one word: event, activity, object."""
-        labels = (one.labels.get(self.own.code, "") for one in self.world.ontology.classes.values())
+        """The names of the ontology's classes that are one word, event, activity, object, and what events are called."""
+        labels = [one.labels.get(self.own.code, "") for one in self.world.ontology.classes.values()]
+        labels += words_table("kinds")["kinds"]["campaign"]["words"].get(self.own.code, ())
         return frozenset(stems[0] for label in labels if len(stems := self.own.stems(label)) == 1)
+
+    def class_names(self, name: str) -> Stems:
+        """The stems of all words in the names of a class, by its code or IRI."""
+        return self.own.all_stems(self._classes.get(name, ()))
 
     @cached_property
     def _classes(self) -> dict[str, set[str]]:

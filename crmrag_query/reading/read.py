@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
@@ -680,23 +680,37 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
 
 
 def _of_now(release: Release, best: Sequence[Reading]) -> Iterator[Reading]:
-    """The best reading with where things are, in place of where they are or were, if the data tells the two apart of what it
-    gives: "what is *in the treasury*"."""
-    now = WHERE_NOW if "P55" in release[World].adjacency.by_code else ()
+    """The best reading with where things are and who keeps them, in place of where they are or were, if the data tells the
+    two apart of what it gives: "what is *in the treasury*", "which museum *holds* the most panels"."""
+    known = release[World].adjacency.by_code
+    current = {id: paths for id, paths in NOW.items() if paths[0][0] in known}
+
+    def of_now(way: Way) -> Way:
+        paths = current.get(way.relations[0], ()) if len(way.relations) == 1 else ()
+        return way.model_copy(update={"relations": (), "paths": paths}) if paths else way
+
+    def of_part(part: Constraint) -> Constraint:
+        if not isinstance(part, Related) or (part.way.inverse and part.way.relations == (LOCATED,)):
+            return part
+        return part.model_copy(update={"way": of_now(part.way)})
+
     for one in best:
-        where = tuple(
-            part.model_copy(update={"way": part.way.model_copy(update={"relations": (), "paths": now})})
-            if isinstance(part, Related) and part.way.relations == (LOCATED,) and not part.way.inverse and now
-            else part
-            for part in one.plan.where
-        )
-        if where == one.plan.where:
+        compute = one.plan.compute
+        if compute.measure is not None and compute.measure.kind == "count":
+            way = of_now(compute.measure.way)
+            compute = compute.model_copy(update={"measure": compute.measure.model_copy(update={"way": way})})
+        where = tuple(map(of_part, one.plan.where))
+        plan = one.plan.model_copy(update={"where": where, "compute": compute})
+        if plan == one.plan:
             continue
-        plan = one.plan.model_copy(update={"where": where})
-        current = _weighed(release, replace(one, plan=plan))
-        some = current is not None and (current.size or plan.compute.kind == "ask")
-        if current is not None and some and current.result != one.result:
-            yield replace(current, score=one.score, worded=one.worded)
+        now = _weighed(release, replace(one, plan=plan))
+        some = now is not None and (now.size or plan.compute.kind == "ask")
+        if now is not None and some and now.result != one.result:
+            yield replace(now, score=one.score, worded=one.worded)
+
+
+NOW: Mapping[str, tuple[tuple[str, ...], ...]] = {LOCATED: WHERE_NOW, "kept_by": (("P50",),)}
+"""Relations to where things are or were, and to who keeps or kept them, with the paths to what is so now."""
 
 
 def _is_told(plan: Plan, words: Sequence[str], own: Language) -> bool:
@@ -806,6 +820,8 @@ def digest(outcome: Outcome) -> bytes:
     """Equal for plans that give the same."""
     said = hashlib.sha256(outcome.kind.encode())
     parts = [np.asarray(outcome.groups), np.asarray(outcome.rows)]
+    if outcome.values is not None:
+        parts.append(np.asarray(outcome.values))
     if outcome.kind in ("count", "ask"):
         said.update(repr(outcome.value).encode())
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -79,6 +80,8 @@ says nothing where no bell is, and cracks are told as conditions."""
 NO_WORDS = RelationWords(frozenset(), frozenset(), frozenset())
 MODIFIED = 0.25
 """What it costs that a thing was changed rather than made: "built" is said of both, and making is meant unless words tell."""
+LEADS_BACK = 0.1
+"""What it costs that a step may lead to where the one before came from, where one that says more leads to all others."""
 IN_ROLE = ("P01i", "P02")
 """The steps by which paths of relations lead through participations, which may have a role (P14.1)."""
 OWN = 0.2
@@ -424,6 +427,7 @@ class Ties:
         happens = {stem for kinds in walk.through for stem in self.lexicon.class_stems(kinds, code)}
         stems |= happens | verbs_of_events(happens, code)
         cost = 0.25 + walk.cost + (MODIFIED if not {"P31", "P31i"}.isdisjoint(steps) else 0.0)
+        cost += LEADS_BACK * any(self._leads_back(*pair) for pair in pairwise(steps))
         events = sum(any(self._is_event(kind) for kind in kinds) for kinds in walk.through)
         roundabout = events - sum(step in ("P9", "P9i") for step in steps) > 1
         kin = self.lexicon.kin(steps[-1])
@@ -446,6 +450,12 @@ class Ties:
                 tie = replace(tie, way=Way(paths=tuple((one,) for one in sorted((steps[0], inverse)))))
             return self._like(tie, kin, code)
         return replace(tie, ends=self.lexicon.far_stems(steps[0], code))
+
+    def _leads_back(self, step: str, after: str) -> bool:
+        """Whether a step leads to where the one before came from, among others: from an apprentice to the apprenticeship, and
+        on to all who took part in it."""
+        number = self.world.property_numbers.get(step.removeprefix("^")) if step.startswith("^") else None
+        return number is not None and number in self.world.adjacency.by_code.get(after, ())
 
     def _ends(self, kin: Kin) -> tuple[str, str]:
         return ends_of(self.world.relations[kin.relation], self.world, kin.inverse)
@@ -511,10 +521,13 @@ class Ties:
                 fitting = types[[not kinds.isdisjoint(self.lexicon.typing(int(one))) for one in types]]
                 if len(fitting):
                     tie = self._walk(walk.steps, walk, 0.5, code)
+                    named = NAMED_SO + (
+                        MODIFIED if "P31i" in walk.steps else 0.0
+                    )  # its type tells that it was changed
                     iris = tuple(map(self.world.graph.iri, fitting.tolist()))
                     way = Way(paths=tie.way.paths, types=iris)
                     stems = tie.stems | {stem}
-                    yield Tie(way, f"{tie.key} [{stem}]", stems, tie.cost - NAMED_SO, tie.last, share=0.5)
+                    yield Tie(way, f"{tie.key} [{stem}]", stems, tie.cost - named, tie.last, share=0.5)
 
     def _dated(self, near: Meaning, code: str) -> Iterator[Tie]:
         mask = sum(int(one) for one in Category if self._has(near, int(one)))
