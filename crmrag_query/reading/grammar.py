@@ -1622,8 +1622,10 @@ class Grammar:
             unsaid = [tie for _, tie, _ in scored if not self._said_by(tie)]
             # "Without a date" denies the one that a bare year would give, not each part of it.
             for gain, tie, covered in scored[: TRIED if period is not None or than is not None else 1]:
-                if than is not None and (period := self._date_than(than, tie.way)) is None:
-                    continue
+                if than is not None:  # by its age, or by what a verb says of both
+                    period = self._date_than(than, tie.way)
+                    if period is None or not (tie.relation in AGES or self._said_by(tie)):
+                        continue
                 rare = tie in unsaid and tie.share < RARE and any(one.share > 3 * tie.share for one in unsaid)
                 # When it was begun, where only that is told, is not when it was made.
                 edge = tie.relation in EDGES and not self._said_by(tie)

@@ -205,6 +205,11 @@ def test_things_are_compared_with_one_that_is_named(store: Museum, question: str
     assert store.read(question) == wanted
 
 
+def test_what_is_older_is_not_what_was_repaired_before(store: Museum) -> None:
+    parsed = store.parse("Which books are older than the Psalter?")
+    assert not parsed.certain and store.listed(parsed) != {"atlas"}, "the atlas was but repaired before"
+
+
 def test_two_that_are_named_are_compared(store: Museum) -> None:
     assert store.value("Is the Zeus taller than the Hera?") is True
     assert store.value("Is the Pan heavier than the Nike?") is False
