@@ -182,6 +182,7 @@ COMPARED = [
     ("Which statues are taller than the Hera?", {"zeus", "nike"}),
     ("Which statues are less tall than the Nike?", {"hera", "pan"}),
     ("Which statues are lighter than the Hera?", {"pan"}),
+    ("Which statues are shorter than the Hera?", {"pan"}),
     ("Which theatres have more seats than the Cellar?", {"arena", "court"}),
     ("Which theatres have fewer seats than the Court?", {"cellar", "barn"}),
     ("Which books had a larger print run than the Psalter?", set(BOOKS) - {"psalter"}),
