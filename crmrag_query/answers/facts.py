@@ -831,7 +831,12 @@ class Facts:
             return plain(" ".join(filter(None, (value, unit)))) or self.name(one.end)
         name = self._reader.named(one.end).label
         notes = [plain(each.value) for each in graph.literals(one.end) if fold(each.value) != fold(name)]
-        if not graph.flags[one.end] & FLAG_LABELLED or fold(self.name(node)) in fold(name):
+        proper = graph.category(one.end) in (
+            Category.Actor,
+            Category.Place,
+        )  # "Ulm Town Museum" is no "museum" of Ulm
+        of_it = not proper and fold(self.name(node)) in fold(name)
+        if not graph.flags[one.end] & FLAG_LABELLED or of_it:
             own = [self.name(kind) for kind in type_nodes(graph, one.end)]
             told = [*own, *(self._cut(note) for note in notes if len(note) > 1)]
             return "; ".join(dict.fromkeys(told)) or name

@@ -124,6 +124,7 @@ MOST_SPOKEN = 40  # names, nouns and dates of a question beyond which it is no q
 MEANINGS = 4  # of an item that are tried
 TRIED = 5  # ways of an item to one thing that are tried
 ACTOR, TIME, THING = int(Category.Actor), int(Category.Time), int(Category.Thing)
+PLACE = int(Category.Place)
 
 
 @dataclass(frozen=True)
@@ -976,7 +977,9 @@ class Grammar:
             if len(self._highest) == BEAM and score + COMPUTED <= self._highest[0]:
                 break  # as many before it are as good, whatever is made of it and of those behind it
             # "by technique" leaves nothing open where the tie is to the technique
-            named_so = {Doubt("left open", item.text)} if item.stems <= tie.ends else frozenset[Doubt]()
+            # but "each room" of "located in" is no place of any size
+            said_so = item.stems <= tie.ends and not (meaning.category & PLACE and PER & flags.keys())
+            named_so = {Doubt("left open", item.text)} if said_so else frozenset[Doubt]()
             doubt |= {Doubt("in texts", item.text)} if tie.stated else unsure - named_so
             # "Which *costumes*" asks for these, not for what has to do with them.
             if asked_for and tie.last != "P2":
@@ -1436,9 +1439,20 @@ class Grammar:
         return frozenset((*(range(item.last, len(self.words)) if right_behind else ()), *made_of))
 
     def _leads(self, says: Collection[int]) -> bool:
-        """Whether words say what those do who lead others, where the data tells in which roles people took part."""
+        """Whether words say what those do who lead others, where the data tells in which roles people took part, or has a
+        property that is called so."""
         leading = vocabulary(self.own.code).relations[CARRIED_OUT].leading
-        return bool(role_steps(self.world.adjacency)) and any(self.stems[at] in leading for at in says)
+        said = {self.stems[at] for at in says} & leading
+        return bool(said) and (bool(role_steps(self.world.adjacency)) or self._has_property(said))
+
+    def _has_property(self, stems: Collection[str]) -> bool:
+        """Whether a property of the data's own is called by one of some stems: "was *directed* by"."""
+        lexicon, code = self.ties.lexicon, self.own.code
+        own = (iri for iri in self.world.property_numbers if iri not in self.world.ontology.properties)
+        return self._once(
+            lambda: any(not lexicon.step_stems(iri, code).isdisjoint(stems) for iri in own),
+            (), "has property", frozenset(stems),
+        )  # fmt: skip
 
     @once_a_cut
     def _verb_by(self, item: Item) -> int | None:
@@ -2371,6 +2385,8 @@ class Grammar:
                     )
         for role, ascending in (("operators.most", False), ("operators.fewest", True)):
             if role in ops and ops[role].first not in state.used:
+                if self._is_of_noun(ops[role]):
+                    return None
                 if (way := self._paid(near)) is not None:  # "cost the most"
                     first = self._first(state, ops[role])
                     measure = Measure(kind="value", way=way)
@@ -2406,7 +2422,7 @@ class Grammar:
             return None
         for role, ascending in (("operators.most", False), ("operators.fewest", True)):
             op = ops.get(role)
-            if op is None or op.first in state.used or op.last in self.open:
+            if op is None or op.first in state.used or op.last in self.open or self._is_of_noun(op):
                 continue
             works, unsaid = self._works
             ways = self._ways(state, 0, near, works, unsaid) if len(works.nodes) else []
@@ -2417,6 +2433,10 @@ class Grammar:
                 doubt = () if done[0].relation else (Doubt("no word for", done[0].key),)
                 return rank, done[1], op.first, frozenset(doubt)
         return None
+
+    def _is_of_noun(self, op: Item) -> bool:
+        """Whether what stands right behind a superlative is what there is most of: "the most *platinum prints*"."""
+        return any(one.first == op.last for one in self.items if one.sort in SPOKEN)
 
     def _ranked_by_name(self, state: State, ops: Mapping[str, Item]) -> tuple[Compute, frozenset[int]] | None:
         """A ranking by the number that the word right behind a superlative names, "the most *seats*", and the words that say

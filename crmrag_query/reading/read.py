@@ -431,6 +431,8 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
     whole &= not _is_merged(release, best.plan)
     whole = whole and not _are_told_twice(release, best.plan)
     whole = whole and not _texts_tell_more(release, best, language(analysis.reading.language))
+    whole = whole and not _are_groups_too(release, best.plan, analysis)
+    whole = whole and not _others_owned_it(release, best, analysis)
     return Parsed(
         plan=best.plan,
         score=best.score,
@@ -548,6 +550,38 @@ TWICE, SEVERAL_TIMES = 3, 0.1
 LOOKED_THROUGH = 2000  # people whose names are compared
 
 
+def _are_groups_too(release: Release, plan: Plan, analysis: Analysis) -> bool:
+    """Whether a noun for people gives both persons and groups: a society's members, its sections among them. "Who" asks for
+    either."""
+    own, graph = language(analysis.reading.language), release[Graph]
+    lists = plan.compute.kind in ("list", "count") and plan.target.categories == ("Actor",)
+    if not lists or "questions.who" in own.roles_within(analysis.reading.words):
+        return False
+    members = results(plan.model_copy(update={"compute": Compute()}), release[World]).members
+    codes = [_codes(graph, int(node)) for node in members[:LOOKED_THROUGH]]
+    return any("E21" in one for one in codes) and any("E74" in one for one in codes)
+
+
+def _others_owned_it(release: Release, best: Reading, analysis: Analysis) -> bool:
+    """Whether what is asked of owners has another answer by all who ever owned the things, where no verb says that it is so
+    now: "which *owners possessed* more than three objects"."""
+    own, ways = language(analysis.reading.language), [*ways_of(best.plan)]
+    if not any(way.relations == ("owned_by",) for way in ways) or not release[Ties].reach(FORMERLY)[0]:
+        return False
+    says = vocabulary(own.code).relations["owned_by"].says
+    words = ((word, own.stem(word)) for word in analysis.reading.words)
+    if any(stem in says and word.removesuffix("s") == stem.removesuffix("s") for word, stem in words):
+        return False  # "owns"
+    text = best.plan.model_dump_json().replace('"owned_by"', f'"{FORMERLY}"')
+    try:
+        return digest(results(Plan.model_validate_json(text), release[World])) != best.result
+    except (QuestionError, ValidationError):
+        return True
+
+
+FORMERLY = "formerly_owned_by"
+
+
 def _has_many_names(graph: Graph, node: int) -> bool:
     """Whether a place or a group is called by several names that are made of words, as no single one is."""
     if graph.category(node) not in (Category.Place, Category.Actor) or "E21" in _codes(graph, node):
@@ -636,7 +670,9 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
             one for one in cuts if any(item.first <= first and item.sort == "op" for item in one[1])
         ] or cuts
     cuts = [(score - UNASKED * _passes_over(chosen, nouns, len(stems)), chosen) for score, chosen in cuts]
-    for score, chosen in cuts[:TABLES]:
+    # "how many rooms does each villa have" asks for numbers
+    counts = any("questions.how_many" in one.roles for one in items)
+    for score, chosen in cuts[:TABLES] if not counts else ():
         plan = Tables(release[World], release[Ties], own, heard.words, chosen, grammar.sized).plan()
         if plan is not None and (whole := _weighed(release, Reading(plan, score))) is not None and whole.size:
             return [whole]

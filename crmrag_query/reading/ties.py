@@ -521,9 +521,9 @@ class Ties:
                 fitting = types[[not kinds.isdisjoint(self.lexicon.typing(int(one))) for one in types]]
                 if len(fitting):
                     tie = self._walk(walk.steps, walk, 0.5, code)
-                    named = NAMED_SO + (
-                        MODIFIED if "P31i" in walk.steps else 0.0
-                    )  # its type tells that it was changed
+                    # what is restored was changed, of what is painted that is less likely
+                    changed = "P31i" in walk.steps and stem not in self._words("created_by", code).says
+                    named = NAMED_SO + MODIFIED * changed
                     iris = tuple(map(self.world.graph.iri, fitting.tolist()))
                     way = Way(paths=tie.way.paths, types=iris)
                     stems = tie.stems | {stem}
