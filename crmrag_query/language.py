@@ -101,6 +101,11 @@ class Language:
     def articles(self) -> frozenset[str]:
         return frozenset(self.raw.get("asking", {}).get("articles", ()))
 
+    @cached_property
+    def than(self) -> frozenset[str]:
+        """The words behind a comparative: taller *than*."""
+        return frozenset(map(fold, self.raw.get("comparing", {}).get("than", ())))
+
     def stem(self, word: str) -> str:
         """The stem of a folded word."""
         asked, found = word, self._stems.get(word)

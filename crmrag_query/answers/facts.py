@@ -34,7 +34,16 @@ from crmrag_query.language import LANGUAGES, language
 from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.kinds import HARD, Schema
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
-from crmrag_query.plans.world import LOCATED, WHERE_NOW, World, literal, pairs, role_steps
+from crmrag_query.plans.world import (
+    LOCATED,
+    OWNED,
+    OWNED_BEFORE,
+    WHERE_NOW,
+    World,
+    literal,
+    pairs,
+    role_steps,
+)
 from crmrag_query.reading.lexicon import (
     Kin,
     Lexicon,
@@ -831,10 +840,8 @@ class Facts:
             return plain(" ".join(filter(None, (value, unit)))) or self.name(one.end)
         name = self._reader.named(one.end).label
         notes = [plain(each.value) for each in graph.literals(one.end) if fold(each.value) != fold(name)]
-        proper = graph.category(one.end) in (
-            Category.Actor,
-            Category.Place,
-        )  # "Ulm Town Museum" is no "museum" of Ulm
+        # "Ulm Town Museum" is no "museum" of Ulm
+        proper = graph.category(one.end) in (Category.Actor, Category.Place)
         of_it = not proper and fold(self.name(node)) in fold(name)
         if not graph.flags[one.end] & FLAG_LABELLED or of_it:
             own = [self.name(kind) for kind in type_nodes(graph, one.end)]
@@ -1308,8 +1315,6 @@ class Told:
     expects: int = 0
 
 
-FORMER = {"owned_by": "formerly_owned_by"}
-"""Relations of now, with which those of before are told: "who owned it" asks for all of them."""
 MOST_LINES = 5  # entities of one name that are told apart
 
 
@@ -1324,7 +1329,8 @@ def told_facts(
     for one in asked:
         known = {node: fact for node in nodes if (fact := one.of(facts, node)) is not None}
         for node, fact in known.items():
-            before = facts.of(node, FORMER[fact.relation]) if fact.relation in FORMER else None
+            # "who owned it" asks for those of before as well
+            before = facts.of(node, OWNED_BEFORE) if fact.relation == OWNED else None
             others = before is not None and not set(before.nodes) <= set(fact.nodes)
             both = (fact, before) if before is not None and others else (fact,)
             found[node] += (each for each in both if each not in found[node])

@@ -673,6 +673,8 @@ def of_type_or_role(world: World) -> Way:
     return Way(paths=(*OF_TYPE.paths, *((code, "P127*") for code in role_steps(world.adjacency))))
 
 
+OWNED, OWNED_BEFORE = "owned_by", "formerly_owned_by"
+"""The relations to who owns things, and to all who ever did."""
 LOCATED, WHERE_NOW = "located_in", (("P55", "P89*"),)
 """The relation to where things are, or may have been once (P53), and the paths to where they are now."""
 

@@ -467,12 +467,13 @@ class Grammar:
         telling = [one for one in self.items if one.sort != "op" or one.roles & (MEANT | WIDENING)]
         taken = {at for one in telling for at in range(one.first, one.last)}
         yield from (Doubt("not said", op.text) for op in self.meant if self._is_cut_out(op, taken))
-        than = self.own.raw.get("comparing", {}).get("than", ())
         compared = [
             at for at, word in enumerate(self.words) if word in roles["operators.compare"] and at not in taken
         ]
         if compared and any(
-            word in than and at not in taken for at, word in enumerate(self.words) if at > compared[0]
+            word in self.own.than and at not in taken
+            for at, word in enumerate(self.words)
+            if at > compared[0]
         ):
             yield Doubt("compared", self.words[compared[0]])  # "*more* finds *than* Bell"
         for one in self.items:

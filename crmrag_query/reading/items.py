@@ -277,10 +277,9 @@ def _between_alike(words: Sequence[str], stop: Collection[str], own: Language) -
     """Where what "and", "or" or "taller than" joins begins, if both sides have a word that is alike: "the Lily *chalice* or
     the Rose *chalice*" names two, and none is called "chalice or the Rose chalice"."""
     joining = own.roles["operators.and"] | own.roles["operators.or"]
-    than = set(map(fold, own.raw.get("comparing", {}).get("than", ())))
     for at, word in enumerate(words):
         before = set(words[max(0, at - ALIKE_WITHIN) : at]).difference(stop)
-        joins = word in joining or (word in than and next(_comparing(words, at, own), None) is not None)
+        joins = word in joining or (word in own.than and next(_comparing(words, at, own), None) is not None)
         if joins and not before.isdisjoint(words[at + 1 : at + 1 + ALIKE_WITHIN]):
             yield at + 1
 
@@ -1345,8 +1344,8 @@ def _with_unit(words: Sequence[str], number: tuple[int, float, str], own: Langua
 def _compared(words: Sequence[str], at: int, own: Language) -> tuple[int, bool] | None:
     """Where a comparative of size begins before "than", and whether it says more: "taller", "plus haut", "less expensive"."""
     said = own.raw.get("comparing", {})
-    than, more, less = (set(map(fold, said.get(key, ()))) for key in ("than", "more", "less"))
-    if at + 1 >= len(words) or words[at + 1] not in than or not size_of(words[at], own):
+    more, less = (set(map(fold, said.get(key, ()))) for key in ("more", "less"))
+    if at + 1 >= len(words) or words[at + 1] not in own.than or not size_of(words[at], own):
         return None
     before = words[at - 1] if at else ""
     if before in more | less:
@@ -1356,12 +1355,11 @@ def _compared(words: Sequence[str], at: int, own: Language) -> tuple[int, bool] 
 
 def comparisons(items: Sequence[Item], words: Sequence[str], own: Language) -> Iterator[Item]:
     """What is compared with a thing that is named, as amounts: "taller *than X*", "more seats *than X*", "older *than X*"."""
-    than = set(map(fold, own.raw.get("comparing", {}).get("than", ())))
     for name in items:
         at = name.first - 1
         while at > 0 and words[at] in own.articles:
             at -= 1
-        if name.sort != "name" or name.refers or at < 1 or words[at] not in than:
+        if name.sort != "name" or name.refers or at < 1 or words[at] not in own.than:
             continue
         for first, amount in _comparing(words, at, own):
             value = replace(amount, than=name.meanings[0].iris)
@@ -1378,13 +1376,9 @@ def _comparing(words: Sequence[str], at: int, own: Language) -> Iterator[tuple[i
             if first + length in (at, at + 1) and roles & DATES_COMPARED:
                 yield first, Amount(more="operators.later" in roles)
                 return
-        size, least, most = (
-            size_of(words[first], own),
-            *(_opening(role, own) for role in ("more_than", "less_than")),
-        )
-        if first < at - 1 and (size or words[first] in least | most):
-            less = is_small(words[first], own) if size else words[first] in most
-            yield first, Amount(noun=at - 1, more=not less)
+        size, less = size_of(words[first], own), words[first] in _opening("less_than", own)
+        if first < at - 1 and (size or less or words[first] in _opening("more_than", own)):
+            yield first, Amount(noun=at - 1, more=not (is_small(words[first], own) if size else less))
             return
 
 

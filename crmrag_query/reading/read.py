@@ -40,7 +40,7 @@ from crmrag_query.plans.records import (
     parts_of,
     ways_of,
 )
-from crmrag_query.plans.world import LOCATED, WHERE_NOW, World
+from crmrag_query.plans.world import LOCATED, OWNED, OWNED_BEFORE, WHERE_NOW, World
 from crmrag_query.questions.form import Analysis
 from crmrag_query.questions.lexicon import asked
 from crmrag_query.reading.grammar import (
@@ -566,20 +566,17 @@ def _others_owned_it(release: Release, best: Reading, analysis: Analysis) -> boo
     """Whether what is asked of owners has another answer by all who ever owned the things, where no verb says that it is so
     now: "which *owners possessed* more than three objects"."""
     own, ways = language(analysis.reading.language), [*ways_of(best.plan)]
-    if not any(way.relations == ("owned_by",) for way in ways) or not release[Ties].reach(FORMERLY)[0]:
+    if not any(way.relations == (OWNED,) for way in ways) or not release[Ties].reach(OWNED_BEFORE)[0]:
         return False
-    says = vocabulary(own.code).relations["owned_by"].says
+    says = vocabulary(own.code).relations[OWNED].says
     words = ((word, own.stem(word)) for word in analysis.reading.words)
     if any(stem in says and word.removesuffix("s") == stem.removesuffix("s") for word, stem in words):
         return False  # "owns"
-    text = best.plan.model_dump_json().replace('"owned_by"', f'"{FORMERLY}"')
+    text = best.plan.model_dump_json().replace(f'"{OWNED}"', f'"{OWNED_BEFORE}"')
     try:
         return digest(results(Plan.model_validate_json(text), release[World])) != best.result
     except (QuestionError, ValidationError):
         return True
-
-
-FORMERLY = "formerly_owned_by"
 
 
 def _has_many_names(graph: Graph, node: int) -> bool:
