@@ -143,7 +143,7 @@ def _price(release: Release, schema: Schema, here: int, step: tuple[int, bool], 
     event = category == Category.Event
     if price <= OF_ITSELF and not (event and graph.category(here) == Category.Event):
         return price
-    if category == Category.Thing and graph.category(here) == Category.Actor:
+    if step_code(release, step) in HELD:
         return None  # who owned what a museum keeps did not own the museum
     # A part, a text, or a step of an event is the thing's own where nothing else has it; an event has no things of its own.
     prop, ahead = step
@@ -176,6 +176,8 @@ TURNS: Mapping[str, frozenset[str]] = {
     "prepositions.to": frozenset({"P22", "P29", "P26"}),
 }
 """What prepositions say of the ends of a transfer."""
+HELD = frozenset({"P49i", "P50i", "P51i", "P52i"})
+"""Properties from who keeps or owns something to that."""
 AGENTS = "P11"
 """Who is asked for of an event is who took part in it …"""
 MAKING = ("E11", "E65")

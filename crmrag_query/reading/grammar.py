@@ -2137,7 +2137,6 @@ class Grammar:
                 if not says or (node and not self._is_said_of(state, node, says)):
                     continue
                 gain = (0.45 if state.conditions and not node else PER_WORD) * len(says) - tie.cost - 0.2
-                gain += self.weights.share * tie.share
                 found.append((gain, node, tie, says))
         best = max(found, key=lambda one: one[0], default=None)
         if best is None or best[0] <= -self.weights.uncovered / 2:

@@ -521,13 +521,10 @@ class Ties:
                 fitting = types[[not kinds.isdisjoint(self.lexicon.typing(int(one))) for one in types]]
                 if len(fitting):
                     tie = self._walk(walk.steps, walk, 0.5, code)
-                    # what is restored was changed, of what is painted that is less likely
-                    changed = "P31i" in walk.steps and stem not in self._words("created_by", code).says
-                    named = NAMED_SO + MODIFIED * changed
                     iris = tuple(map(self.world.graph.iri, fitting.tolist()))
                     way = Way(paths=tie.way.paths, types=iris)
                     stems = tie.stems | {stem}
-                    yield Tie(way, f"{tie.key} [{stem}]", stems, tie.cost - named, tie.last, share=0.5)
+                    yield Tie(way, f"{tie.key} [{stem}]", stems, tie.cost - NAMED_SO, tie.last, share=0.5)
 
     def _dated(self, near: Meaning, code: str) -> Iterator[Tie]:
         mask = sum(int(one) for one in Category if self._has(near, int(one)))
@@ -611,9 +608,12 @@ class Ties:
                     continue
                 if count:
                     yield self._relation(id, inverse, count / len(near.nodes), code)
+        making = self._words("created_by", code).says
         for tie in self._to_types(near, code, self.lexicon.typed(stems, code)):
+            # what was "repaired" was changed, of what was "painted" that is less likely
+            changed = tie.way.paths[0][0] == "P31i" and making.isdisjoint(tie.stems & stems)
             if count := int(related(self.world, Related(way=tie.way))[near.nodes].sum()):
-                yield replace(tie, share=count / len(near.nodes))
+                yield replace(tie, share=count / len(near.nodes), cost=tie.cost - MODIFIED * changed)
         for iri in self.own_literals:  # "not *returned* yet", where a date of it is stated
             said, way = self.lexicon.step_stems(iri, code) - date_stems(code), Way(paths=((iri,),))
             if not stems.isdisjoint(said) and (
