@@ -176,6 +176,8 @@ TURNS: Mapping[str, frozenset[str]] = {
     "prepositions.to": frozenset({"P22", "P29", "P26"}),
 }
 """What prepositions say of the ends of a transfer."""
+PARTS_OF, MEASURED = Way(paths=(("P46",),)), Way(paths=(("P43",),))
+"""The ways from a thing to its parts, and to what it measures. Parts that are no objects, "overall", stand for the whole."""
 HELD = frozenset({"P49i", "P50i", "P51i", "P52i"})
 """Properties from who keeps or owns something to that."""
 AGENTS = "P11"
@@ -598,6 +600,11 @@ class Facts:
         except QuestionError:  # more than are walked at once
             return None
         way = around
+        if relation.value == "number" or id == DIMENSION:  # a greave's weight is not that of the armour
+            parts = pairs(world, PARTS_OF, start).cell
+            objects = np.array([one for one in parts.tolist() if self._has_class(one, "E19")], np.int32)
+            of_parts = set(pairs(world, MEASURED, objects).cell.tolist())
+            cells = [one for one in cells if one not in of_parts]
         nodes = tuple(one for one in cells if one < world.size and one != node)
         texts = tuple(literal(world, one - world.size).text for one in cells if one >= world.size)
         label = relation.label(self.language, inverse)

@@ -85,6 +85,18 @@ def _graph() -> str:
         ":growth-c a crm:E79_Part_Addition ; crm:P2_has_type :survey ; crm:P110_augmented :c ; crm:P4_has_time-span :span-a ."
     )
     rows += [f':school-{at} a crm:E74_Group ; rdfs:label "{at} School of Basalt" .' for at in SCHOOLS]
+    for whole, part, kind, high in (
+        ("a", "tile", "E22_Human-Made_Object", 10),
+        ("b", "all", "E18_Physical_Thing", 240),
+    ):
+        rows.append(
+            f':{whole} crm:P46_is_composed_of :{part} . :{part} a crm:{kind} ; rdfs:label "{part}" ; '
+            f"crm:P43_has_dimension :{part}-h . :{part}-h a crm:E54_Dimension ; crm:P2_has_type :height ; "
+            f"crm:P90_has_value {high} ; crm:P91_has_unit :cm ."
+        )
+    rows.append(
+        ':height a crm:E55_Type ; rdfs:label "height"@en . :cm a crm:E58_Measurement_Unit ; rdfs:label "cm" .'
+    )
     rows += [f":{name} crm:P52_has_current_owner :school-{SCHOOLS[0]} ." for name in ("d", "e")]
     people = sorted({*TAUGHT, *TAUGHT.values()})
     rows += [f':{key} a crm:E21_Person ; rdfs:label "{key.title()} Brandt" .' for key in people]
@@ -177,3 +189,9 @@ def test_how_many_each_has_is_no_table_of_where_they_are(museum: Museum) -> None
 
 def test_a_noun_for_people_that_gives_groups_as_well_is_not_sure(museum: Museum) -> None:
     assert not museum.parse("Which members are there?").certain
+
+
+def test_what_a_part_measures_is_not_what_the_thing_does(museum: Museum) -> None:
+    """But a part that is no object, "overall", stands for the whole."""
+    assert "10" not in ask(museum.release, "How high is Floor A?").text
+    assert "240" in ask(museum.release, "How high is Floor B?").text
