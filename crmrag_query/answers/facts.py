@@ -176,6 +176,7 @@ TURNS: Mapping[str, frozenset[str]] = {
     "prepositions.to": frozenset({"P22", "P29", "P26"}),
 }
 """What prepositions say of the ends of a transfer."""
+PARTICIPANT = "participant"
 PARTS_OF, MEASURED = Way(paths=(("P46",),)), Way(paths=(("P43",),))
 """The ways from a thing to its parts, and to what it measures. Parts that are no objects, "overall", stand for the whole."""
 HELD = frozenset({"P49i", "P50i", "P51i", "P52i"})
@@ -606,6 +607,8 @@ class Facts:
             of_parts = set(pairs(world, MEASURED, objects).cell.tolist())
             cells = [one for one in cells if one not in of_parts]
         nodes = tuple(one for one in cells if one < world.size and one != node)
+        if id == PARTICIPANT and not inverse:  # prints that were there took no part in a salon
+            nodes = tuple(one for one in nodes if world.adjacency.categories[one] & int(Category.Actor))
         texts = tuple(literal(world, one - world.size).text for one in cells if one >= world.size)
         label = relation.label(self.language, inverse)
         if inverse:

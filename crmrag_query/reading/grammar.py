@@ -2385,7 +2385,7 @@ class Grammar:
                     )
         for role, ascending in (("operators.most", False), ("operators.fewest", True)):
             if role in ops and ops[role].first not in state.used:
-                if self._is_of_noun(ops[role]):
+                if self._is_of_noun(ops[role], state.places[0]):
                     return None
                 if (way := self._paid(near)) is not None:  # "cost the most"
                     first = self._first(state, ops[role])
@@ -2422,7 +2422,12 @@ class Grammar:
             return None
         for role, ascending in (("operators.most", False), ("operators.fewest", True)):
             op = ops.get(role)
-            if op is None or op.first in state.used or op.last in self.open or self._is_of_noun(op):
+            if (
+                op is None
+                or op.first in state.used
+                or op.last in self.open
+                or self._is_of_noun(op, state.places[0])
+            ):
                 continue
             works, unsaid = self._works
             ways = self._ways(state, 0, near, works, unsaid) if len(works.nodes) else []
@@ -2434,9 +2439,10 @@ class Grammar:
                 return rank, done[1], op.first, frozenset(doubt)
         return None
 
-    def _is_of_noun(self, op: Item) -> bool:
-        """Whether what stands right behind a superlative is what there is most of: "the most *platinum prints*"."""
-        return any(one.first == op.last for one in self.items if one.sort in SPOKEN)
+    def _is_of_noun(self, op: Item, head: Item | None) -> bool:
+        """Whether what stands right behind a superlative is what there is most of, "the most *platinum prints*", and not what
+        is asked for: "the most prolific *artists*"."""
+        return any(one.first == op.last for one in self.items if one.sort in SPOKEN and one is not head)
 
     def _ranked_by_name(self, state: State, ops: Mapping[str, Item]) -> tuple[Compute, frozenset[int]] | None:
         """A ranking by the number that the word right behind a superlative names, "the most *seats*", and the words that say

@@ -195,3 +195,8 @@ def test_what_a_part_measures_is_not_what_the_thing_does(museum: Museum) -> None
     """But a part that is no object, "overall", stands for the whole."""
     assert "10" not in ask(museum.release, "How high is Floor A?").text
     assert "240" in ask(museum.release, "How high is Floor B?").text
+
+
+def test_things_that_were_there_are_no_participants(museum: Museum) -> None:
+    told = ask(museum.release, "Tell me about Works at North Field.").text
+    assert "1902" in told and "articipant" not in told
