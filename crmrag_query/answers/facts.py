@@ -343,7 +343,7 @@ class Heard:
         asker = next((at for at, word in enumerate(clause.words) if word in own.roles["questions.who"]), -1)
         gap = clause.words[asker + 1 : clause.words.index("")] if asker >= 0 else ()
         forms = tuple(own.form(word) for word in gap if word != BESIDE)
-        for kin in self._kin(one.steps[0]) if forms else ():
+        for kin in self._relations_of(one.steps[0]) if forms else ():
             said = known[kin.relation]
             to_thing, from_thing = (
                 (said.forward, said.backward) if kin.inverse else (said.backward, said.forward)
@@ -352,7 +352,7 @@ class Heard:
                 return True
         return False
 
-    def _kin(self, step: tuple[int, bool]) -> Iterator[Kin]:
+    def _relations_of(self, step: tuple[int, bool]) -> Iterator[Kin]:
         """The relations that a property is a path of, or the one that a property of the data's own is called like."""
         if (own := self.release[Lexicon].kin(step_name(self.release, step))) is not None:
             yield own

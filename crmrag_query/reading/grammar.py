@@ -314,7 +314,6 @@ class Grammar:
 
     def readings(self, items: tuple[Item, ...], base: float) -> Iterator[Reading]:
         """The readings of one cut of the question into items, but for those that cannot have `least` points."""
-        self.of_cut = {}
         self.form = form_of(items, self.own)
         self.form.asks = self.form.asks or self._begins_with_verb(items)
         if self.form.asks and self._asks_for_them(items):
@@ -1610,7 +1609,7 @@ class Grammar:
         period = item.value if isinstance(item.value, Interval) else None
         than = item.value if isinstance(item.value, Amount) else None
         w, spoken = self.weights, self.own.roles_within(self.words[item.first : item.last])
-        aged = than is not None or not spoken.isdisjoint(("operators.earlier", "operators.later"))
+        aged = not spoken.isdisjoint(("operators.earlier", "operators.later"))
         before = item.first - 1
         says_what = before in self.open and self.stems[before] in self.saying
         verb = before if says_what and not self._ends_as_plural(self.words[before]) else None
@@ -1619,6 +1618,8 @@ class Grammar:
             scored = []
             for tie in self.ties.dates(near, self.own.code, self.said):
                 says = self._said_by(tie)
+                if than is not None and not (tie.relation in AGES or says):
+                    continue  # things are compared by their age, or by what a verb says of both
                 covered, again = says - state.covered, says & state.covered
                 gain = (
                     sum(w.said * self._nearness(at, item, place) for at in covered)
@@ -1637,10 +1638,8 @@ class Grammar:
             unsaid = [tie for _, tie, _ in scored if not self._said_by(tie)]
             # "Without a date" denies the one that a bare year would give, not each part of it.
             for gain, tie, covered in scored[: TRIED if period is not None or than is not None else 1]:
-                if than is not None:  # by its age, or by what a verb says of both
-                    period = self._date_than(than, tie.way)
-                    if period is None or not (tie.relation in AGES or self._said_by(tie)):
-                        continue
+                if than is not None and (period := self._date_than(than, tie.way)) is None:
+                    continue
                 rare = tie in unsaid and tie.share < RARE and any(one.share > 3 * tie.share for one in unsaid)
                 # When it was begun, where only that is told, is not when it was made.
                 edge = tie.relation in EDGES and not self._said_by(tie)

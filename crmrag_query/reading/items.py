@@ -1376,18 +1376,21 @@ def _comparing(words: Sequence[str], at: int, own: Language) -> Iterator[tuple[i
             if first + length in (at, at + 1) and roles & DATES_COMPARED:
                 yield first, Amount(more="operators.later" in roles)
                 return
-        size, less = size_of(words[first], own), words[first] in _opening("less_than", own)
-        if first < at - 1 and (size or less or words[first] in _opening("more_than", own)):
+        size, less = size_of(words[first], own), words[first] in _opening("less_than", own.code)
+        if first < at - 1 and (size or less or words[first] in _opening("more_than", own.code)):
             yield first, Amount(noun=at - 1, more=not (is_small(words[first], own) if size else less))
             return
 
 
-def _opening(role: str, own: Language) -> set[str]:
+@lru_cache
+def _opening(role: str, code: str) -> frozenset[str]:
     """The first words of an operator's phrases: "*more* than", "*greater* than"."""
-    return {fold(phrase).split()[0] for phrase in own.raw.get("operators", {}).get(role, ())}
+    phrases = language(code).raw.get("operators", {}).get(role, ())
+    return frozenset(fold(phrase).split()[0] for phrase in phrases)
 
 
 DATES_COMPARED = frozenset({"operators.earlier", "operators.later"})
+"""Operators that compare dates: "*older* than X"."""
 
 
 def _of_something(found: Found, words: Sequence[str], own: Language) -> Iterator[Found]:
