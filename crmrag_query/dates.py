@@ -180,7 +180,7 @@ ORDINAL: Final = r"(?:st|nd|rd|th|e|eme|er|\.|οσ|ου|ων|ον|ο|[°º])?"
 DECADE: Final = r"(?:'?s|er(?: jahren?)?)"
 DECADE_WORDS: Final = r"annees|decennie|δεκαετιασ? του|δεκαετιασ?|anni|anos|decada de(?: los)?|decennio"
 DECADE_BEFORE: Final = rf"(?:{DECADE_WORDS}|(?:the|die)(?= ))"
-_OF = r"(?: of(?: the)?| du| des| του| del?)?"
+_OF = r"(?: of(?: the)?| du| des| der| του| τησ| del?| degli)?"
 _HALF = rf" (?:half|moitie|halfte|μισο|meta|mitad){_OF}"
 _QUARTER = rf" (?:quarter|quart|viertel|τεταρτο|quarto|cuarto){_OF}"
 PARTS: Final[dict[str, tuple[int, int]]] = {
@@ -198,6 +198,11 @@ PARTS: Final[dict[str, tuple[int, int]]] = {
     rf"(?:fourth|last|4th|dernier|quatrieme|4e|letztes|viertes|4\.|τελευταιο|δ'|ultimo){_QUARTER}": (75, 100),
 }
 """Parts of a century: from after the first to the second of its hundred years; early, mid and late are thirds."""
+SEASON: Final = (
+    r"(?:spring|summer|autumn|fall|winter|printemps|ete|automne|hiver|fruhjahr|fruhling|sommer|herbst|"
+    r"ανοιξη|καλοκαιρι|φθινοπωρο|χειμωνασ?|primavera|estate|autunno|inverno|verano|otono|invierno)"
+)
+"""Seasons before a year, which is all that they are read as: which months they are, people do not agree on."""
 ERA: Final[dict[str, str]] = {
     "en": "BC",
     "fr": "av. J.-C.",
@@ -287,7 +292,14 @@ def _iso(text: str, typed: bool) -> Interval | None:
 
 def _phrase(text: str) -> Interval | None:
     """Any phrase; ``text`` is folded."""
-    return _first((_approximate, _range, _open, _single), text)
+    return _first((_approximate, _range, _open, _single, _season), text)
+
+
+def _season(text: str) -> Interval | None:
+    found = re.fullmatch(
+        rf"(?:in )?(?:the |im )?{SEASON}(?:,| of| de| del| του)? (\d{{3,4}}(?:\s*[-/]\s*\d{{2,4}})?)", text
+    )
+    return _phrase(found[1]) if found else None
 
 
 def _first(rules: Iterable[Callable[[str], Interval | None]], text: str) -> Interval | None:
@@ -390,11 +402,17 @@ def _count(number: str) -> int:
 
 
 def _decade(text: str) -> Interval | None:
-    found = re.fullmatch(rf"(?:the )?(\d{{2,3}}0){DECADE}|{DECADE_BEFORE} (\d{{2,3}}0)", text)
-    if found is None:
-        return None
-    first = int(found[1] or found[2])
-    return year_interval(first, first + (99 if first % 100 == 0 and found[1] else 9))
+    """Ten years, or of a part the years that may be of it: "early 1930s" until 1933."""
+    for part, (start, stop) in (("", (0, 100)), *PARTS.items()):
+        lead = rf"(?:(?:{part})[\s-]+)?" if part else ""
+        found = re.fullmatch(
+            rf"(?:the )?{lead}(?:(?:the )?(\d{{2,3}}0){DECADE}|{DECADE_BEFORE} (\d{{2,3}}0))", text
+        )
+        if found:
+            first = int(found[1] or found[2])
+            years = 100 if first % 100 == 0 and found[1] and not part else 10
+            return year_interval(first + start * years // 100, first + -(-stop * years // 100) - 1)
+    return None
 
 
 def _year(text: str) -> Interval | None:

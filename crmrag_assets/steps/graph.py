@@ -59,7 +59,7 @@ def write_triples(context: BuildContext, folder: Path, chunk: str | None) -> Sta
 
 
 GRAPH = Step(
-    "graph", 7, write_graph, needs=("prefetch",), inputs=graph_inputs,
+    "graph", 8, write_graph, needs=("prefetch",), inputs=graph_inputs,
     parts=("names", "dates", "links", "images", "suspects", "categories", "events", "ontology"),
 )  # fmt: skip
 EDGES = Step("edges", 1, write_archive, needs=("graph",))

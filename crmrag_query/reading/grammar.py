@@ -925,8 +925,9 @@ class Grammar:
             )
         written = item.whole and not self.capitals.isdisjoint(range(item.first, item.last))
         is_said = meaning.named and written and not near.named and not excepted
-        if near.cost >= VAGUE and self._lead(item):
-            is_said = False  # "a *member of* the Lantern Circle" is not that circle
+        both_places = near.generic and near.category & meaning.category & PLACE and "of" in self._lead(item)
+        if near.cost >= VAGUE and self._lead(item) and not both_places:
+            is_said = False  # "a *member of* the Lantern Circle" is not that circle, but "the *town of* Rolling" is Rolling
         if is_said and negated:  # "artists who are not *American*" are not all but that nation itself
             is_said = not any(
                 one[1].last in PREMODIFYING for one in self._ways(state, parent, near, meaning, item)
@@ -947,7 +948,9 @@ class Grammar:
                 grown, nodes=nodes, conditions=(*state.conditions, (parent, condition)),
                 score=state.score + 0.9 - meaning.cost - far_cost, doubt=grown.doubt - settled,
             )  # fmt: skip
-        if not meaning.named and self._is_kind_of(near, meaning):
+        place = state.places[parent]  # what is *in an* inventory is no inventory
+        led = self._lead(item if place is None or place.first < item.first else place)
+        if not meaning.named and ("place" not in led or "of" in led) and self._is_kind_of(near, meaning):
             gain = 1.1 if excepted else 0.5 if self._is_said(state, parent, item) else -0.6
             condition = Condition(None, new, negated)
             vague = {Doubt("vague", item.text)} if meaning.cost >= VAGUE else set[Doubt]()
@@ -1500,13 +1503,16 @@ class Grammar:
         """Roles of the preposition before an item, or of the genitive behind it; articles between do not count."""
         if self.words[item.last : item.last + 1] == ("s",):
             return frozenset({"of", "agent"})
+        own = next((one for one in self.items if one.sort == "date" and one.last == item.first), None)
         taken = {
             at
             for one in self.items
-            if one.sort in ("name", "noun", "date", "text")
+            if one.sort in ("name", "noun", "date", "text") and one is not own  # "in *the 1652* inventory"
             for at in range(one.first, one.last)
         }
-        small = {at for one in self.items if one.sort == "op" for at in range(one.first, one.last)}
+        small = {
+            at for one in self.items if one.sort == "op" or one is own for at in range(one.first, one.last)
+        }
         per = {at for one in self.items if one.roles & PER for at in range(one.first, one.last)}
         at = item.first - 1
         while at >= 0 and item.first - at <= 5 and at not in taken:
@@ -1541,6 +1547,37 @@ class Grammar:
         both = self._once(lambda: self.ties.both(near, far), (near, far), "both")
         return both > 0 and (both < len(near.nodes) or near.named)
 
+    def _unsaid_role(self, state: State) -> list[int]:
+        """Where what somebody is *of a person or thing* stands that no tie says: "who was her *teacher*", where teachers are
+        not told, asks for no group that she belonged to."""
+        head, place = state.nodes[0], state.places[0]
+        if (
+            place is None
+            or not (head.generic and head.category & ACTOR)
+            or Doubt("vague", place.text) not in state.doubt
+        ):
+            return []
+        for parent, condition in state.conditions:
+            item = state.places[condition.child] if condition.tie is not None and not parent else None
+            far = state.nodes[condition.child]
+            if (
+                item is not None
+                and far.named
+                and far.category & (ACTOR | int(Category.Thing))
+                and self._lead(item) & OWNING
+            ):
+                groups = {"E74", "E40"}  # those of a group are its members, whatever they are called
+                codes = {
+                    self.graph.class_code(int(one))
+                    for node in far.nodes[:5]
+                    for one in self.graph.types(int(node))
+                }
+                if codes.isdisjoint(groups):
+                    return [
+                        at for at in range(place.first, place.last) if self.words[at] not in self.own.stop
+                    ]
+        return []
+
     def _vague(self, place: Item | None) -> frozenset[Doubt]:
         """The doubts of a noun that a name makes good: "the restorer Bell"."""
         return frozenset(
@@ -1570,11 +1607,13 @@ class Grammar:
             return True
         low, high = (place.last, item.first) if place.last <= item.first else (item.last, place.first)
         inner = [
-            one.last
+            one
             for one in self.items
             if one.sort in ("name", "noun", "date") and low <= one.first and one.last <= high
         ]
-        low = max([low, *inner])
+        # "in *the 1652* inventory": what stands right before the noun is its own
+        high = min([high, *(one.first for one in inner if one.last == high)])
+        low = max([low, *(one.last for one in inner if one.last <= high)])
         ties = frozenset().union(
             *(self.own.roles[f"prepositions.{role}"] for role in ("place", "agent", "of", "with")),
             self.own.roles["questions.list"],  # works that *show* X are not X
@@ -2004,6 +2043,12 @@ class Grammar:
             left = [at for at in left if self.words[at] not in self._unit_words()]
             used |= {ops[role].first for role in PER if role in ops}
             score += 0.5
+        if compute is None and form.counts and place is not None and place.joined >= ENUMERATED:
+            types = (
+                head.target.types if head.target is not None else ()
+            )  # "how many etchings, woodcuts and drawings"
+            if len(types) >= ENUMERATED:
+                compute = Compute(kind="group", way=Way(relations=("type",)), to=Anchor(iris=types))
         if compute is None:
             compute = Compute(kind="count" if form.counts else "ask" if form.asks else "list")
         if dates and compute.by not in TIMES:
@@ -2068,6 +2113,7 @@ class Grammar:
             asides -= {Doubt("where or when")}
         score -= w.dropped * (compute.kind == "rank" and Doubt("where or when") in asides)
         doubt |= frozenset(Doubt("not said", text) for text in unused) | asides
+        left = [*left, *self._unsaid_role(state)]
         uncovered = tuple(self.words[at] for at in left if self.words[at] not in empty)
         named = frozenset(
             one.text for one in state.places if one is not None and one.sort == "name" and not one.refers
@@ -2166,10 +2212,20 @@ class Grammar:
 
     def _told_again(self, state: State) -> frozenset[int]:
         """The words right before nouns that the names of the classes of these hold as well: "*mosaic* floors" are floors
-        where these are of the class "mosaic pavement"."""
+        where these are of the class "mosaic pavement"; and between an article and a whole name, where they say what it is
+        the name of: "the *tug* Bertha"."""
         found = set[int]()
         for meaning, place in zip(state.nodes, state.places, strict=True):
-            before = place.first - 1 if place is not None and place.sort == "noun" else -1
+            before = place.first - 1 if place is not None else -1
+            if place is not None and place.sort == "name" and before > 0:
+                named = (
+                    place.whole
+                    and not place.refers
+                    and not self.capitals.isdisjoint(range(place.first, place.last))
+                )
+                if named and before in self.open and self.words[before - 1] in self.own.articles:
+                    found.add(before)
+                continue
             classes = meaning.target.classes if before in self.open and meaning.target else ()
             if classes and all(self.stems[before] in self.kinds.class_names(one) for one in classes):
                 found.add(before)
@@ -2735,6 +2791,8 @@ NAMING = frozenset({"of", "material", "about", "from", "agent"})
 """Roles of prepositions before the name of what a noun says: the church *of* Asinou."""
 FOR_EACH = frozenset({"to", "agent"})
 """Roles of prepositions that say nothing of what is counted by: "*for each* emperor", "down *by* maker"."""
+ENUMERATED = 3
+"""Kinds in a row of which it is asked how many there are of each; of two, it may be how many in all."""
 OWNING = frozenset({"of", "agent", "about"})
 """Roles of prepositions behind a noun that says a relation itself: works *of*, portraits *of*."""
 NEARLY_ALL = 0.9  # a share of the things asked for

@@ -24,7 +24,7 @@ from crmrag_query.dates import Interval
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints, shared, united
 from crmrag_query.graph.graph import Graph
-from crmrag_query.language import Language, language
+from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.linking import (
     HOMONYMS,
     LinkedEntity,
@@ -193,6 +193,7 @@ WHOLE = frozenset({"label", "alternative", "identifier"})
 
 
 _BRACKETS = re.compile(r"\s*\([^()]{0,300}\)")
+_LISTED = re.compile(r"\s+[-–—]\s[^-–—?;;]{1,200},[^-–—?;;]{1,200}\s[-–—]\s+")
 _SENTENCES = re.compile(r"(?<=[.!?;;])\s+(?=[^\Wa-z])")
 _SHORT = re.compile(r"\b\w{1,3}\.$")  # an initial or "St." ends no sentence
 
@@ -315,8 +316,8 @@ def _apart(release: Release, own: Language, text: str, found: Analysis) -> str:
 
 
 def question_of(text: str) -> str:
-    """The sentences from the first that asks on, else all; without brackets and what they hold."""
-    plain = _BRACKETS.sub("", text).strip() or text
+    """The sentences from the first that asks on, else all; without brackets and what they hold, and examples."""
+    plain = _without_examples(_BRACKETS.sub("", text)).strip() or text
     sentences: list[str] = []
     for part in _SENTENCES.split(plain):
         if sentences and _SHORT.search(sentences[-1]):
@@ -325,6 +326,23 @@ def question_of(text: str) -> str:
             sentences.append(part)
     asks = [at for at, one in enumerate(sentences) if one.rstrip().endswith(("?", ";", ";"))]
     return " ".join(sentences[asks[0] :]) if asks else plain
+
+
+def _without_examples(text: str) -> str:
+    """A question without what it lists only to say what it speaks of: between dashes, "For each office - *abbess, prioress* -
+    how many …", or up to "and so on"."""
+    text = _LISTED.sub(" ", text)
+    enders = {
+        phrase for code in LANGUAGES for phrase in language(code).raw.get("asking", {}).get("and_so_on", ())
+    }
+    for ender in enders:
+        text = re.sub(
+            rf"(?:\s+[-–—]|:)\s[^?;;]{{1,200}}?\b{re.escape(ender)}\b\.?(?=[?;;,]|\s|$)",
+            "",
+            text,
+            flags=re.I,
+        )
+    return text
 
 
 Sort = Literal["name", "noun", "date", "number", "amount", "op", "text"]
@@ -356,7 +374,8 @@ class Item:
 
     ``score``: how likely it is to be one; ``meanings``: of a name or noun, the likeliest first; ``roles``: of small words;
     ``value``: of a number, amount or date; ``stems``: of a noun; ``whole``: of a name, whether a whole name
-    is written; ``refers``: it stands for what went before; ``called``: of a name its names in other languages.
+    is written; ``refers``: it stands for what went before; ``called``: of a name its names in other languages; ``joined``:
+    how many names or nouns "and" joins in it.
     """
 
     first: int
@@ -371,6 +390,7 @@ class Item:
     whole: bool = True
     refers: bool = False
     called: tuple[str, ...] = ()
+    joined: int = 1
 
     def __len__(self) -> int:
         return self.last - self.first
@@ -394,7 +414,7 @@ def items_of(
         if one.roles != {LASTING} or analysis.period is not None  # "on display" now is no time
     )
     found = [*small, *_including(heard, own), *_whole(release, lexicon, words, own), *_numbers(words, own)]
-    found += _dates(analysis, words)
+    found += _dates(analysis, words, own)
     if earlier is not None:
         found += _references(release, words, own, earlier)
     found += _names(release, analysis, heard, own)
@@ -594,8 +614,8 @@ def _numbers(words: Sequence[str], own: Language) -> Iterator[Item]:
             yield Item(at, at + 1, "number", 0.3, word, value=value)
 
 
-def _dates(analysis: Analysis, words: Sequence[str]) -> Iterator[Item]:
-    """The longest run of the words that express the period."""
+def _dates(analysis: Analysis, words: Sequence[str], own: Language) -> Iterator[Item]:
+    """The longest run of the words that express the period; of "in the 1652 inventory" the year alone, which is of that."""
     if analysis.period is None:
         return
     best, start = (0, 0), None
@@ -607,6 +627,11 @@ def _dates(analysis: Analysis, words: Sequence[str]) -> Iterator[Item]:
             best = max(best, (at - start, -start))
             start = None
     length, first = best[0], -best[1]
+    last = first + length - 1
+    following = words[last + 1 : last + 2]
+    before_noun = bool(following) and following[0] not in own.stop
+    if length > 1 and words[last].isdigit() and words[last - 1] in own.articles and before_noun:
+        length, first = 1, last
     if length:
         yield Item(
             first,
@@ -810,6 +835,10 @@ def name_item(
         and meanings[0].category != int(Category.Concept)
     ):
         score -= 0.8 if own.capitals_name else 0.3
+    if of_one and first and words[first - 1] in own.articles:
+        labels = (tokenize(one.text) for one in graph.labels(int(meanings[0].nodes[0])))
+        exact = {one for one in words[first:last] if one not in own.stop}
+        score += DATED_SO * any(exact <= set(label) for label in labels)
     plain = words[first] in own.roles["verbs.empty"] or (not whole and words[first] in own.numbers)
     if last - first == 1 and plain and not capital and not quoted:
         return None
@@ -830,6 +859,8 @@ def name_item(
     )
 
 
+DATED_SO = 1.8
+"""What a name of a noun and a year gains behind an article: "*the 1652 inventory*" is that one, and none of that date."""
 LONG = 8  # letters of a word of which one may be wrong: "Grilparzer" for Grillparzer
 
 
@@ -1177,14 +1208,17 @@ def _list_width(found: Sequence[Item], at: int, words: Sequence[str], own: Langu
     after = found[at + 1]
     if after.roles & JOINS and at + 2 < len(found):
         second, width = found[at + 2], 3
-    elif (
-        after.sort == first.sort
-        and after.first == first.last
-        and any(one.roles & JOINS for one in found[at + 2 : at + 3])
-    ):
+    else:  # "lithographs, woodcuts and screenprints"
+        end = at
+        while (
+            end + 1 < len(found)
+            and found[end + 1].sort == first.sort
+            and found[end].last == found[end + 1].first
+        ):
+            end += 1
+        if end == at or not any(one.roles & JOINS for one in found[end + 1 : end + 2]):
+            return 0
         second, width = after, 2
-    else:
-        return 0
     held = range(after.first, after.last) if width == 3 else ()
     between = (i for i in range(first.last, second.first) if i not in held)
     same = second.sort == first.sort and all(words[i] in own.stop for i in between)
@@ -1232,7 +1266,7 @@ def either(a: Item, b: Item, graph: Graph) -> Item | None:
         return None
     return Item(
         a.first, b.last, a.sort, a.score + b.score, f"{a.text} {b.text}", tuple(meanings),
-        stems=a.stems | b.stems, whole=a.whole and b.whole,
+        stems=a.stems | b.stems, whole=a.whole and b.whole, joined=a.joined + b.joined,
     )  # fmt: skip
 
 

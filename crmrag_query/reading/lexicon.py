@@ -63,14 +63,16 @@ def unqualified(name: str) -> str:
 @dataclass(frozen=True)
 class Types:
     """The types of a data set (what P2 leads to, and the broader ones): their nodes by folded name, with and without what
-    qualifies it, and by the last part of their IRI; ``languages``: of such a name, without what qualifies it, its own, and
-    ``main``, those of at least half as many names as the commonest, "" for no tag.
+    qualifies it, and by the last part of their IRI; ``languages``: of such a name, without what qualifies it, its own,
+    ``tags``, all that it has on some type, and ``main``, those of at least half as many names as the commonest, "" for no
+    tag.
 
     ``categories`` uint8 [n]: those of the entities that have a type or a narrower one, and ``ANY`` where there are some.
     """
 
     by_text: Mapping[str, frozenset[int]]
     languages: Mapping[str, str]
+    tags: Mapping[str, frozenset[str]]
     main: frozenset[str]
     by_id: Mapping[str, int]
     categories: Bytes
@@ -88,16 +90,19 @@ def types_of(world: World) -> Types:
         texts[at][text] = lang
     by_text: dict[str, set[int]] = {}
     languages: dict[str, str] = {}
+    tagged: dict[str, set[str]] = {}
     for node, iri, own in zip(nodes.tolist(), iris, texts, strict=True):
         for text, lang in (own or {local_words(iri): ""}).items():
             bare = unqualified(text)
             languages.setdefault(bare, lang[:2])
             for variant in (fold(text), bare):
                 by_text.setdefault(variant, set()).add(node)
+                tagged.setdefault(variant, set()).add(lang[:2])
     spoken = Counter(languages.values())
     return Types(
         {text: frozenset(found) for text, found in by_text.items()},
         languages,
+        {text: frozenset(found) for text, found in tagged.items()},
         frozenset(code for code, count in spoken.items() if 2 * count >= max(spoken.values())),
         {iri.rsplit("/", 1)[-1]: node for node, iri in zip(nodes.tolist(), iris, strict=True)},
         world.kept(_categories),
@@ -641,6 +646,7 @@ class Lexicon:
         if number is None:
             return frozenset()
         texts = [graph.property_label(number, not ahead, code), local_words(name)]
+        texts += filter(None, [graph.property_labels(number).get(code)])  # says it the other way round, too
         found = own.all_stems(texts) | translated(texts, code)
         nouns = (fold(text).rpartition(" ")[2] for text in texts)
         found = found.union(*map(own.verbs_of, nouns))  # "sent", of what is called "sender"
@@ -1274,9 +1280,12 @@ class KindWords:
 
     def _without_general(self, text: str) -> str:
         """A name of several words without its noun, where that only says what its classes of the ontology are called: "wreck"
-        for a "wreck event"; "" for others, and for what tells several classes apart: "mosaic inscription", "mosaic floor"."""
+        for a "wreck event", or one of many of a kind, "fossil" for a "fossil specimen"; "" for others, and for what tells
+        several classes apart: "mosaic inscription", "mosaic floor"."""
         rest, head = self._parted(text)
-        alone = self._parting[rest] == 1 and self.own.stem(head) in self._general_nouns
+        one_of_many = words_table("kinds")["kinds"]["specimen"]["words"].get(self.own.code, ())
+        general = self._general_nouns.union(map(self.own.stem, one_of_many))
+        alone = self._parting[rest] == 1 and self.own.stem(head) in general
         return rest if rest and alone else ""
 
     def _parted(self, text: str) -> tuple[str, str]:
@@ -1424,14 +1433,19 @@ class KindWords:
         )
 
     def _types_of(self, entry: Mapping[str, Any], by_id: Mapping[str, int], by_label: Labels) -> set[int]:
-        """Types of the data that are a general kind: by their identifier, or by a label in any of the six languages."""
+        """Types of the data that are a general kind: by their identifier, or by a label in any of the six languages; one of
+        which the tag is another than the word's (an English "barque", of French ships) only where nothing else is."""
         found = {by_id[one] for one in entry.get("aat", ()) if one in by_id}
         wanted = sum(int(Category[name]) for name in entry["implies"])
+        tagged, others = set[int](), set[int]()
         if entry.get("generic") != "true":
-            for words in entry["words"].values():
-                for word in words:
-                    for form in word.split(" / "):
-                        found |= by_label.called(form)
+            for code, words in entry["words"].items():
+                for form in (form for word in words for form in word.split(" / ")):
+                    if called := by_label.called(form):
+                        tags = self._types.tags.get(fold(form), frozenset())
+                        elsewhere = tags and not tags & {"", code}
+                        (others if elsewhere else tagged).update(called)
+        found |= tagged or (others if others and not self._own_classes_of(entry) else set())
         return {node for node in found if self._types.categories[node] & wanted}
 
     @cached_property

@@ -467,6 +467,9 @@ def _is_close(rival: Reading, best: Reading, least: float) -> bool:
     """Whether another reading is as likely as the best one, within the margin: as a whole, or by its words alone."""
     margin = least if rival.doubt or rival.uncovered or not rival.size else MARGIN
     by_words = rival.size > 0 and rival.worded + 1e-6 >= best.worded - margin
+    by_words |= (
+        best.plan.compute.kind == "ask" and rival.worded > best.worded
+    )  # "no" is an answer like any other
     return by_words or rival.score + 1e-6 >= best.score - margin
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -401,16 +401,31 @@ class Ties:
             start = sample_of(near.nodes)
             goal = self.world.mask(within) if tail else self._held(far).mask
             kinds = self.schema.kinds(within) if tail else self._kinds(far)
-        for walk in self.schema.walks(start, goal, kinds, most=MOST_WALKS):
-            if turned:
-                steps = tuple(self.schema.inverse[step] for step in reversed(walk.steps))
-                share = len(walk.ends) / len(near.nodes)
-            else:
-                steps, share = walk.steps, 0.5
-            yield self._walk(steps, walk, share, code, tail)
+        walks = list(self.schema.walks(start, goal, kinds, most=MOST_WALKS))
+        ahead = [
+            tuple(self.schema.inverse[step] for step in reversed(walk.steps)) if turned else walk.steps
+            for walk in walks
+        ]
+        for steps, walk in zip(ahead, walks, strict=True):
+            tie = self._walk(steps, walk, len(walk.ends) / len(near.nodes) if turned else 0.5, code, tail)
+            yield replace(tie, stems=tie.stems - self._said_nearer(steps, ahead, code))
+
+    def _said_nearer(self, steps: tuple[str, ...], walks: Collection[tuple[str, ...]], code: str) -> Stems:
+        """The words of properties of the data's own that other walks take where this one takes those above them: a ship is
+        "launched" by what is called so, not by all that it was present at."""
+        found = frozenset[str]()
+        for other in walks:
+            apart = [at for at, step in enumerate(steps) if at < len(other) and other[at] != step]
+            if len(other) == len(steps) and len(apart) == 1:
+                step, own = steps[apart[0]], other[apart[0]]
+                number = self.world.property_numbers.get(own.removeprefix("^"))
+                above = (self.world.ontology.inverse(step) or "") if own.startswith("^") else step
+                if number is not None and number in self.world.adjacency.by_code.get(above, ()):
+                    found |= self.lexicon.step_stems(own, code) - self.lexicon.step_stems(step, code)
+        return found
 
     def _within(self, far: Meaning) -> tuple[Ints, tuple[str, ...]]:
-        """What is named with the places within it or the narrower concepts, and the last steps of a path that gather them."""
+        """What is named with the places or periods within it or the narrower concepts, and the steps that gather them."""
         step = next((one for category, one in GATHERED if far.category == category), "")
         if not step or not far.named:
             return far.nodes, ()
@@ -550,9 +565,10 @@ class Ties:
             nearer = len(walk.steps) > 2 and (*walk.steps[:-2], walk.steps[-1]) in known
             if self._ends_at_date(walk) and not nearer:
                 tie = self._walk(walk.steps, walk, 0.0, code)
+                said = tie.stems - self._said_nearer(walk.steps, known, code)
                 if count := self._count(near, tie.way):
                     yield Tie(
-                        tie.way, tie.key, tie.stems, tie.cost + 0.05, tie.last, share=count / len(near.nodes)
+                        tie.way, tie.key, said, tie.cost + 0.05, tie.last, share=count / len(near.nodes)
                     )
 
     def _ends_at_date(self, walk: Walk) -> bool:
@@ -647,8 +663,8 @@ class Ties:
         return list(self.schema.walks(sample_of(near.nodes), everything, every_kind, 2))
 
 
-GATHERED = ((int(Category.Place), "P89"), (int(Category.Concept), "P127"))
-"""By which steps places lead to those that they lie in, and concepts to broader ones."""
+GATHERED = ((int(Category.Place), "P89"), (int(Category.Concept), "P127"), (int(Category.Event), "P10"))
+"""By which steps places lead to those that they lie in, concepts to broader ones, and periods to those around them."""
 DATE_COST: Mapping[str, float] = {
     "created_on": 0.0, "happened_on": 0.0, "creation_began": 0.75, "creation_ended": 0.75, "born_on": 0.1, "died_on": 0.15,
     "active_on": 0.1, "acquired_on": 0.2, "exhibited_on": 0.2, "modified_on": 0.25, "begun_on": 0.2, "ended_on": 0.2,
