@@ -427,11 +427,17 @@ class Ties:
     def _within(self, far: Meaning) -> tuple[Ints, tuple[str, ...]]:
         """What is named with the places or periods within it or the narrower concepts, and the steps that gather them."""
         step = next((one for category, one in GATHERED if far.category == category), "")
-        if not step or not far.named:
+        if not step or not far.named or (step == "P10" and not self._are_periods(far)):
             return far.nodes, ()
         more = nodes_leading_to(self.world, Way(paths=((step, f"{step}*"),)), far.nodes)
         found = distinct(np.concatenate([far.nodes, more]))
         return found, (f"{step}*",) if len(more) else ()
+
+    def _are_periods(self, far: Meaning) -> bool:
+        """Whether all are periods and no events: an expedition is told of by those who took part in it, in all its parts."""
+        graph = self.world.graph
+        codes = {graph.class_code(int(one)) for node in far.nodes for one in graph.types(int(node))}
+        return "E4" in codes and codes.isdisjoint({"E5", *self.world.ontology.subclasses("E5")})
 
     def _walk(
         self, steps: tuple[str, ...], walk: Walk, share: float, code: str, tail: tuple[str, ...] = ()
