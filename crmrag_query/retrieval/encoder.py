@@ -46,9 +46,13 @@ def hash_vectors(texts: Sequence[str], dimension: int) -> npt.NDArray[np.float32
     """
     vectors = np.zeros((len(texts), dimension), np.float64)
     for row, text in enumerate(texts):
-        for word, count in sorted(Counter(tokenize(text)).items()):
+        words = sorted(Counter(tokenize(text)).items())
+        for word, count in words:
             code = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "little")
-            vectors[row, (code >> 1) % dimension] += (1 + np.log(count)) * (1 if code & 1 else -1)
+            place = (code >> 1) % dimension
+            vectors[row, place] += (1 + np.log(count)) * (1 if code & 1 else -1)
+        if words and not vectors[row].any():  # of one place each two, which cancel each other
+            vectors[row, place] = 1
     return unit(vectors)
 
 

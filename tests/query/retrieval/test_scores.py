@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crmrag_query.retrieval.encoder import hash_vectors
 from crmrag_query.retrieval.scores import NOTHING, VIEWS, Hits
 
 VECTORS = st.lists(st.floats(-10, 10), min_size=3, max_size=3).filter(lambda one: math.hypot(*one) > 1e-3)
@@ -55,3 +56,10 @@ def test_a_threshold_keeps_what_reaches_it_in_its_order(pairs: list[tuple[int, f
 
 def test_nothing_is_no_hits() -> None:
     assert (len(NOTHING), list(NOTHING), NOTHING.ranking, list(Hits.of([]))) == (0, [], [], [])
+
+
+def test_words_that_cancel_each_other_in_a_stand_in_vector_leave_it_of_length_one() -> None:
+    """All words are of one place here, and each of a sign: some two cancel."""
+    pairs = [f"{one} {other}" for one in ("axe", "bowl", "coin") for other in ("pin", "sheet", "tug")]
+    assert np.abs(hash_vectors(pairs, 1)).tolist() == [[1.0]] * len(pairs)
+    assert not hash_vectors([""], 1).any()

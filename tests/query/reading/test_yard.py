@@ -1,0 +1,142 @@
+"""A shipyard's museum: words of the data's own properties beside those above them, periods within periods, examples in
+passing, kinds in a row, and roles of people that nothing tells."""
+
+from __future__ import annotations
+
+import pytest
+
+from crmrag_query.answers.ask import ask
+from tests.support.parse_world import PREFIXES, Museum, build_museum
+
+LAUNCHED = {"albatros": 1871, "bertha": 1873, "celia": 1890}
+DELIVERED = {"celia": 1872}
+"""When a ship was handed over, which it was present at as well."""
+RIGS = {"albatros": "barque", "bertha": "tug", "celia": "barque"}
+PRINTS = {"etching": 3, "woodcut": 2, "lithograph": 1}
+AGES = {"axe": "early", "bowl": "late", "coin": "iron", "pin": "bronze"}
+
+
+def _graph() -> str:
+    rows = [
+        PREFIXES,
+        "@prefix own: <http://example.org/own/> .",
+        'own:Vessel rdfs:label "Vessel"@en, "Schiff"@de ; rdfs:subClassOf crm:E22_Human-Made_Object . '
+        'own:Fossil rdfs:label "Fossil specimen"@en ; rdfs:subClassOf crm:E20_Biological_Object . '
+        'own:Launch rdfs:label "Launch"@en ; rdfs:subClassOf crm:E7_Activity . '
+        'own:Inventory rdfs:label "Inventory"@en ; rdfs:subClassOf crm:E31_Document . '
+        'own:launched rdfs:label "launched"@en ; rdfs:subPropertyOf crm:P12_occurred_in_the_presence_of . '
+        'own:christener rdfs:label "was christened by"@en, "wurde getauft von"@de ; '
+        "rdfs:subPropertyOf crm:P11_had_participant . "
+        'own:pupil_of rdfs:label "pupil of"@en .',
+        ':lister a crm:E21_Person ; rdfs:label "Ida Lister" . :weir a crm:E21_Person ; rdfs:label "Otto Weir" ; '
+        "own:pupil_of :lister . "
+        ':guild a crm:E74_Group ; rdfs:label "Guild of Engravers" ; crm:P107_has_current_or_former_member :weir, :lister .',
+        ':old-list a own:Inventory ; rdfs:label "General inventory, 1652" ; crm:P106_is_composed_of :axe, :bowl . '
+        ":listing a crm:E65_Creation ; crm:P94_has_created :old-list ; crm:P4_has_time-span :in-1652 . "
+        ':in-1652 a crm:E52_Time-Span ; crm:P82a_begin_of_the_begin "1652-01-01"^^xsd:date ; '
+        'crm:P82b_end_of_the_end "1652-12-31"^^xsd:date .',
+        ':find a crm:E55_Type ; rdfs:label "find"@en . :print a crm:E55_Type ; rdfs:label "print"@en .',
+        ':town a crm:E53_Place ; rdfs:label "Rolling" . :yard a crm:E53_Place ; rdfs:label "Upper Yard" ; '
+        "crm:P89_falls_within :town .",
+        ':show a crm:E7_Activity ; rdfs:label "Ships of the Coast" ; crm:P7_took_place_at :town ; '
+        "crm:P12_occurred_in_the_presence_of :bertha .",
+    ]
+    rows += [
+        f':{key} a crm:E55_Type ; rdfs:label "{label}"@en .'
+        for key, label in (("barque", "barque"), ("tug", "steam tug"))
+    ]
+    for name, year in LAUNCHED.items():
+        rows.append(
+            f':{name} a own:Vessel ; rdfs:label "{name.title()}" ; crm:P2_has_type :{RIGS[name]} . '
+            f":launch-{name} a own:Launch ; own:launched :{name} ; own:christener :lister ; crm:P4_has_time-span :l-{name} . "
+            f':l-{name} a crm:E52_Time-Span ; rdfs:label "Summer {year}" .'
+        )
+    for name, year in DELIVERED.items():
+        rows.append(
+            f":delivery-{name} a crm:E7_Activity ; crm:P12_occurred_in_the_presence_of :{name} ; crm:P4_has_time-span :ds . "
+            f':ds a crm:E52_Time-Span ; rdfs:label "{year}" .'
+        )
+    for kind, count in PRINTS.items():
+        rows.append(f':{kind} a crm:E55_Type ; rdfs:label "{kind}"@en ; crm:P127_has_broader_term :print .')
+        rows += [
+            f':{kind}{at} a crm:E22_Human-Made_Object ; rdfs:label "Sheet {kind[0]}{at}" ; crm:P2_has_type :{kind} .'
+            for at in range(count)
+        ]
+    rows.append(
+        ':bronze a crm:E4_Period ; rdfs:label "Bronze Age" . :iron a crm:E4_Period ; rdfs:label "Iron Age" . '
+        ':early a crm:E4_Period ; rdfs:label "Early Bronze Age" ; crm:P10_falls_within :bronze . '
+        ':late a crm:E4_Period ; rdfs:label "Late Bronze Age" ; crm:P10_falls_within :bronze .'
+    )
+    for name, age in AGES.items():
+        rows.append(
+            f':{name} a crm:E22_Human-Made_Object ; rdfs:label "{name.title()}" ; crm:P2_has_type :find . '
+            f":making-{name} a crm:E12_Production ; crm:P108_has_produced :{name} ; crm:P10_falls_within :{age} ."
+        )
+    rows += [f':fossil{at} a own:Fossil ; rdfs:label "Ammonite {at}" .' for at in range(2)]
+    return "\n".join(rows)
+
+
+@pytest.fixture(scope="module")
+def museum(tmp_path_factory: pytest.TempPathFactory) -> Museum:
+    return build_museum(tmp_path_factory.mktemp("yard") / "project", _graph())
+
+
+def test_a_word_of_the_datas_own_property_is_not_said_by_the_one_above_it(museum: Museum) -> None:
+    """Nor is a date in words lost: each of these launches is told as that of a summer."""
+    parsed = museum.parse("Which ships were launched between 1870 and 1880?")
+    assert museum.listed(parsed) == {"albatros", "bertha"}
+    assert museum.value("How many ships were launched in the 1890s?") == 1
+
+
+def test_a_general_noun_is_no_type_that_another_language_calls_so(museum: Museum) -> None:
+    """French ships are "barques"; an English barque is one of them only."""
+    assert museum.read("Which ships are there?") == set(LAUNCHED)
+
+
+def test_a_property_is_asked_for_from_either_end_in_each_language_of_its_labels(museum: Museum) -> None:
+    for question in ("Who christened the tug Bertha?", "Wer hat den Schlepper Bertha getauft?"):
+        assert "Ida Lister" in ask(museum.release, question).text
+
+
+def test_what_is_of_a_period_is_of_those_within_it_too(museum: Museum) -> None:
+    assert museum.read("Which finds are from the Bronze Age?") == {"axe", "bowl", "pin"}
+    assert museum.read("Which finds are from the Late Bronze Age?") == {"bowl"}
+
+
+def test_what_is_one_of_many_of_its_kind_is_called_by_the_kind(museum: Museum) -> None:
+    assert museum.read("Which fossils are there?") == {"fossil0", "fossil1"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many etchings, woodcuts and lithographs are there?",
+        "How many prints of each kind do you have - etchings, woodcuts and so on?",
+        "What kinds of prints are there - etchings, woodcuts, lithographs - and how many of each?",
+    ],
+)
+def test_kinds_in_a_row_are_counted_each_and_examples_leave_none_out(museum: Museum, question: str) -> None:
+    told = ask(museum.release, question).text
+    assert all(f"{count})" in told for count in PRINTS.values()), told
+
+
+def test_the_inventory_of_a_year_is_that_one(museum: Museum) -> None:
+    for question in ("Which objects turn up in the 1652 inventory?", "What is in the inventory of 1652?"):
+        assert museum.read(question) == {"axe", "bowl"}
+
+
+def test_the_town_of_a_name_is_the_one_of_that_name(museum: Museum) -> None:
+    assert museum.read("Which activities took place in the town of Rolling?") == {"show"}
+
+
+def test_a_role_that_is_not_told_of_somebody_is_none_that_is(museum: Museum) -> None:
+    assert "Ida Lister" in ask(museum.release, "Who was Otto Weir's teacher?").text
+    answer = ask(museum.release, "Who was Ida Lister's teacher?")
+    assert answer.refused and not answer.exhaustive and "Guild" not in answer.text.splitlines()[0]
+
+
+def test_yes_is_not_sure_where_the_nearer_reading_says_no(museum: Museum) -> None:
+    """The show was in Rolling; whether the ship is there, nothing says."""
+    assert ask(museum.release, "Was the Bertha shown at an activity in Rolling?").text.startswith("Yes")
+    answer = ask(museum.release, "Was the Bertha shown at an activity in Upper Yard?")
+    assert not (answer.exhaustive and answer.text.startswith("Yes"))
