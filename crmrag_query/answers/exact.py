@@ -298,7 +298,7 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
         about = _without_request(release, analysis)
         return replace(parse(release, about), certain=False) if about is not None else Parsed(None)
     if follow_up.kind is Kind.STANDALONE and not (state.turns and goes_on(question, language)):
-        return _alone(parse(release, analysis), question, language)
+        return _alone(parse(release, analysis), question, language, bool(state.turns))
     before = _antecedent(release, state, follow_up.focus)
     if follow_up.kind is Kind.MORE:
         # "What else did he paint?" without "else"
@@ -386,8 +386,9 @@ def restricts(plan: Plan) -> bool:
     )
 
 
-def _alone(parsed: Parsed, question: str, code: str) -> Parsed:
-    """Without what went before, "it" stands for nothing; and a thing that is named is no answer to a question about it."""
+def _alone(parsed: Parsed, question: str, code: str, told: bool) -> Parsed:
+    """Without what went before, "it" stands for nothing, nor does it for the whole where something was ``told`` before; and a
+    thing that is named is no answer to a question about it."""
     plan, own = parsed.plan, spoken_language(code)
     if plan is None or plan.compute.kind not in ("list", "count"):
         return parsed
@@ -401,7 +402,8 @@ def _alone(parsed: Parsed, question: str, code: str) -> Parsed:
         if "questions.there" in roles
         for i in range(length)
     }
-    pointing = (at for at in range(1, len(spoken)) if at not in existing)
+    things = own.roles["pronouns.thing"] if told else frozenset[str]()  # "how many pages does *it* have"
+    pointing = (at for at in range(1, len(spoken)) if at not in existing or spoken[at] in things)
     shown = points_back(spoken, own)
     if not restricts(plan) and (shown or any(ref_words(code).pronouns.at(spoken, at) for at in pointing)):
         return replace(parsed, certain=False)

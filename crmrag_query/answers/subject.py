@@ -200,12 +200,13 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
     words = list(understood.own.reading.words)
     named = tuple(as_surname(release, one) for one in individuals(release, understood.own))
     kind, focus = understood.follow_up.kind, understood.follow_up.focus
-    if kind is Kind.REFERENCE and len(focus) == 1 and not named:
-        node = release[Graph].node(focus[0].iri)
+    if kind is Kind.REFERENCE and len({one.label for one in focus}) == 1 and not named:
+        known = (release[Graph].node(one.iri) for one in focus)
+        nodes = tuple(node for node in known if node is not None)
         references = list(language.forms.one_refs.spans(words))
         for first, last in references:
             words[first:last] = [""] * (last - first)
-        return _Spoken((node,) if node is not None and references else (), True, words)
+        return _Spoken(nodes if references else (), True, words)
     if len(named) > 1:  # "dimensions" says what is asked for, though a type has this name
         asked = {(one.first, one.last) for one in relation_spans(understood.own.reading.language, words)}
         named = tuple(one for one in named if (one.first, one.last) not in asked) or named

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
@@ -32,6 +32,9 @@ MOST_STEPS = 32
 """Of a path, which is walked, told and explained step by step; those of catalogues have at most 8."""
 MOST_WAYS = 256
 """Relations, relationships or paths of one link of a way, which are tried one by one."""
+
+
+P = TypeVar("P", bound="Part")
 
 
 class Part(BaseModel):
@@ -396,6 +399,20 @@ def ways_of(plan: Part) -> Iterator[Way]:
         else:
             inner = part if isinstance(part, tuple) else part.__dict__.values()
         waiting += [one for one in inner if one and isinstance(one, (Part, tuple))]
+
+
+def with_ways(part: P, changed: Callable[[Way], Way]) -> P:
+    """A plan, or a part of one, with other ways in place of its own; a way that another goes on with is its part."""
+
+    def of(one: object) -> object:
+        if isinstance(one, Way):
+            return changed(one)
+        if isinstance(one, tuple):
+            return tuple(map(of, one))
+        return with_ways(one, changed) if isinstance(one, Part) and not isinstance(one, Target) else one
+
+    update = {name: new for name, one in part if (new := of(one)) is not one and new != one}
+    return part.model_copy(update=update) if update else part
 
 
 def _counted(plan: Plan) -> tuple[int, int]:

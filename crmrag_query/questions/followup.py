@@ -411,8 +411,8 @@ class _Question:
                 fitting = [focus for focus in turn if self._may_be(focus, group)]
                 if group == "place":
                     fitting.sort(key=lambda focus: focus.category != Category.Place.name)
-                if fitting:
-                    return tuple(fitting[:1])
+                if fitting:  # of "2 entities are called The Mason" it may be either
+                    return tuple(one for one in fitting if one.label == fitting[0].label)
         return ()
 
     def _several(self) -> tuple[Focus, ...]:

@@ -681,7 +681,8 @@ def _referred(release: Release, said: set[str], rest: bool, earlier: Antecedent)
     if said & {"many", "ones", "this", "own"} and earlier.plan is not None:
         yield plan_meaning(world, as_list(earlier.plan), 0.0 if "many" in said else 0.1)
     if said & {"person", "thing", "own", "this"} and earlier.focus and not ("many" in said and earlier.plan):
-        nodes = np.array(sorted(one.entity for one in earlier.focus[:1]), np.int32)
+        meant = (one.entity for one in earlier.focus if one.name == earlier.focus[0].name)
+        nodes = np.array(sorted(set(meant)), np.int32)
         category = int(world.adjacency.category[nodes[0]])
         yield Meaning(nodes, iris=tuple(graph.iri(int(node)) for node in nodes), category=category)
 

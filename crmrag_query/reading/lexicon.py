@@ -29,7 +29,7 @@ from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.linking import latin, rough
 from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.kinds import Schema
-from crmrag_query.plans.records import Anchor, CategoryName, Related, Target, Way
+from crmrag_query.plans.records import Anchor, CategoryName, Plan, Related, Target, Way
 from crmrag_query.plans.world import (
     OF_TYPE,
     YEAR,
@@ -1525,8 +1525,13 @@ class KindWords:
             target = Target(categories=("Actor",))
             made = entries.get(str(entry.get("makes", "")), None)
             kind_types = types.get(str(entry.get("makes", "")), set()) if made else set()
+            kind_classes = tuple(self._own_classes_of(made)) if made and not kind_types else ()
             to = Anchor(types=tuple(self.world.graph.iri(node) for node in sorted(kind_types)))
-            yield replace(self._kind(target, 0.3), generic=True, only=Related(way=MADE_SOMETHING.way, to=to))
+            if kind_classes:
+                to = Anchor(plan=Plan(target=Target(classes=kind_classes)))
+            # where nothing is woven, who made something is no weaver
+            cost = 0.3 if to != Anchor() or not made else VAGUE
+            yield replace(self._kind(target, cost), generic=True, only=Related(way=MADE_SOMETHING.way, to=to))
 
     def _count(self, classes: tuple[str, ...]) -> int:
         return len(entities_of(self.world, Target(classes=classes)))

@@ -497,7 +497,8 @@ class Ties:
     @cached_property
     def has_both(self) -> bool:
         """Whether the data says of some who did something in which role, and of others not."""
-        return {"P14", "P01", "P02"} <= self.world.adjacency.by_code.keys()
+        known = {code.removesuffix("i") for code in self.world.adjacency.by_code}
+        return {"P14", "P01", "P02"} <= known
 
     def _with_parts(self, steps: tuple[str, ...], walk: Walk) -> tuple[tuple[str, ...], ...]:
         """The steps, each into an event with its parts: what a treatment's step used, the treatment used.

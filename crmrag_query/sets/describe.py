@@ -530,8 +530,18 @@ def _plain(value: object) -> Any:
     return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
+NO_PERSONS = Member(plan=Plan(target=Target(classes=("E21",))), negated=True)
+"""That objects are no persons, who are biological objects: a chip shows it, and no sentence says it."""
+
+
+def _untold(plan: Plan) -> set[str]:
+    """The paths of what no sentence says."""
+    return {f"where.{at}" for at, one in enumerate(plan.where) if one == NO_PERSONS}
+
+
 def _title(wording: Wording, plan: Plan) -> str:
-    return JOINT.join(chip.label for chip in _chips(wording, plan))
+    untold = _untold(plan)
+    return JOINT.join(chip.label for chip in _chips(wording, plan) if chip.path not in untold)
 
 
 def _inner_title(wording: Wording, plan: Plan) -> str:
@@ -758,7 +768,8 @@ def in_words(made: AnswerSet, words: SetWords) -> str:
 def _told_apart(made: AnswerSet) -> tuple[list[Chip], list[Chip]]:
     """The chips that say what a set is, and those of plans that it was looked for among; these if there is nothing else."""
     among = [chip for chip in made.chips if chip.kind == "member" and not chip.negated]
-    own = [chip for chip in made.chips if chip.path != "target" and chip not in among]
+    untold = {"target", *_untold(read_plan(made.plan))}
+    own = [chip for chip in made.chips if chip.path not in untold and chip not in among]
     return (own, among) if own else (among or list(made.chips), [])
 
 
