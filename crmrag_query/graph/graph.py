@@ -214,17 +214,21 @@ class Graph:
         return [Label(row["text"], row["lang"], row["kind"]) for row in part.to_pylist()]
 
     @cached_property
-    def _tags(self) -> tuple[list[str], Ints]:
-        """Language tags of all names, and the number of each name's own."""
-        lang = self.label_rows[0].column("lang")
-        return lang.dictionary.to_pylist(), lang.indices.to_numpy()
+    def _tags(self) -> tuple[list[str], Ints, npt.NDArray[np.bool_]]:
+        """Language tags of all names, the number of each name's own, and which are alternatives or identifiers."""
+        lang, kind = (self.label_rows[0].column(name) for name in ("lang", "kind"))
+        besides = np.isin(np.array(kind.dictionary.to_pylist(), object), ("alternative", "identifier"))
+        return lang.dictionary.to_pylist(), lang.indices.to_numpy(), besides[kind.indices.to_numpy()]
 
     def label(self, node: int, languages: Sequence[str] = ()) -> str:
-        """The best name in the first of ``languages`` that has one, else the display label."""
+        """The best name in the first of ``languages`` that has one, else the display label. What is but an alternative, such
+        as a text of its own, stands for no name in another language."""
         if languages:
-            (words, numbers), (table, ptr) = self._tags, self.label_rows
-            low = int(ptr[node])
-            tags = [words[number] for number in numbers[low : int(ptr[node + 1])].tolist()]
+            (words, numbers, besides), (table, ptr) = self._tags, self.label_rows
+            low, high = int(ptr[node]), int(ptr[node + 1])
+            if low < high and not besides[low] and besides[low:high].any():
+                high = low + int(np.argmax(besides[low:high]))
+            tags = [words[number] for number in numbers[low:high].tolist()]
             for wanted in languages:
                 for place, tag in enumerate(tags):
                     if language_matches(tag, wanted):

@@ -668,6 +668,8 @@ class Grammar:
         if not (anything and form.asks) and (form.asks or not chosen):
             for item in [one for one in spoken if one.sort == "name"][:2]:
                 for meaning in item.meanings[:MEANINGS]:
+                    if form.counts and len(meaning.nodes) < 2:
+                        continue  # "how many *still lifes*" are not the one word for them
                     yield (
                         start(meaning, item, 0.0 if form.asks else -1.0),
                         [one for one in spoken if one is not item],
@@ -675,7 +677,11 @@ class Grammar:
         if (
             direct is None
             and (form.what or not nouns)
-            and (anything or not (form.asks and any(one.sort == "name" for one in spoken)))
+            and (
+                anything
+                or self._is_one_such(spoken)
+                or not (form.asks and any(one.sort == "name" for one in spoken))
+            )
             and not (nouns and any(one.roles & SUMS.keys() for one in self.items))
         ):  # "what is the average height *of the paintings*" asks for nothing but these
             for stem, meaning in self._happening() if often else ():  # "how often was it *repaired*"
@@ -684,6 +690,15 @@ class Grammar:
                 yield replace(begun, covered=covered), list(spoken)
             for meaning, score in self._whatever:
                 yield start(meaning, None, score), list(spoken)
+
+    def _is_one_such(self, spoken: Sequence[Item]) -> bool:
+        """Whether a thing is asked for by what it is made of, or how: "is there *a bronze* by Rodin"."""
+        articles = self.own.roles["operators.indefinite"]
+        return any(
+            one.sort == "name" and one.first and self.words[one.first - 1] in articles
+            and all(meaning.category == int(Category.Concept) for meaning in one.meanings)
+            for one in spoken
+        )  # fmt: skip
 
     def _happening(self) -> Iterator[tuple[str, Meaning]]:
         """The events of which a word says what happened, by their type, or, where none is called so, by their class."""
@@ -965,7 +980,9 @@ class Grammar:
             unsure |= {Doubt("left open", item.text)}  # "the second edition *of X*" is one of X's
         if not meaning.named and meaning.cost >= VAGUE:
             of_data = meaning.target is not None and (meaning.target.types or meaning.target.classes)
-            unsure |= {Doubt("vague", item.text) if of_data else Doubt("left open", item.text)}
+            # "from *each town*", where which places are towns is not told: of each place
+            each = not meaning.category & ~PLACE and meaning.generic and PER & flags.keys()
+            unsure |= {Doubt("vague", item.text) if of_data or each else Doubt("left open", item.text)}
         if (
             item.sort == "name"
             and meaning.category == int(Category.Place)
@@ -984,8 +1001,9 @@ class Grammar:
             said_so = item.stems <= tie.ends and not (meaning.category & PLACE and PER & flags.keys())
             named_so = {Doubt("left open", item.text)} if said_so else frozenset[Doubt]()
             doubt |= {Doubt("in texts", item.text)} if tie.stated else unsure - named_so
-            # "Which *costumes*" asks for these, not for what has to do with them.
-            if asked_for and tie.last != "P2":
+            # "Which *costumes*" asks for these, not for what has to do with them; but *bronzes* are made of it, and
+            # *wood engravings* by it
+            if asked_for and tie.last not in IS_SUCH:
                 score -= w.dropped
                 doubt |= {Doubt("not asked for", item.text)}
             if negated and any(one.why == "no word for" for one in doubt):
@@ -2791,6 +2809,8 @@ NAMING = frozenset({"of", "material", "about", "from", "agent"})
 """Roles of prepositions before the name of what a noun says: the church *of* Asinou."""
 FOR_EACH = frozenset({"to", "agent"})
 """Roles of prepositions that say nothing of what is counted by: "*for each* emperor", "down *by* maker"."""
+IS_SUCH = frozenset({"P2", "P32", "P45"})
+"""The last steps to a type, a technique and a material: what has it is called by it."""
 ENUMERATED = 3
 """Kinds in a row of which it is asked how many there are of each; of two, it may be how many in all."""
 OWNING = frozenset({"of", "agent", "about"})

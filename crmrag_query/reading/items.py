@@ -846,8 +846,15 @@ def name_item(
     named = {at for at in range(first, last) if words[at] not in own.stop}
     if not whole and own.capitals_name and named & heard.capitals and not quoted and named - heard.capitals:
         score -= 1.0  # "Walters commission": a name and a word of the question
-    stems = frozenset(own.stem(word) for word in words[first:last])
-    whole_or_only = complete and (bool(whole) or (not parts and alone))
+    said_as, stems = own.stems(text), frozenset(own.stem(word) for word in words[first:last])
+    # "wood engravings" is all of a concept's name, in the plural
+    concepts = all(one.category == int(Category.Concept) for one in meanings)
+    whole_concept = concepts and all(
+        any(own.stems(label.text) == said_as for label in graph.labels(int(node)))
+        for one in meanings
+        for node in one.nodes
+    )
+    whole_or_only = complete and (bool(whole) or whole_concept or (not parts and alone))
     return Item(
         first,
         last,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from crmrag_query.answers.ask import Conversation, ask
+from crmrag_query.graph.graph import Graph
 from tests.support.parse_world import PREFIXES, Museum, build_museum
 
 LAUNCHED = {"albatros": 1871, "bertha": 1873, "celia": 1890}
@@ -94,6 +95,13 @@ def _graph() -> str:
         f':{of} a crm:E57_Material ; rdfs:label "{of}"@en .'
         for at, of in ((1, "paper"), (2, "canvas"))
     ]
+    rows.append(
+        ':rower a crm:E22_Human-Made_Object ; rdfs:label "Rower" ; crm:P45_consists_of :metal . '
+        ':metal a crm:E57_Material ; rdfs:label "bronze"@en . '
+        ":work-rower a crm:E12_Production ; crm:P108_has_produced :rower ; crm:P14_carried_out_by :lister . "
+        ':cut a crm:E55_Type ; rdfs:label "wood engraving"@en . :work-woodcut0 crm:P32_used_general_technique :cut . '
+        ':gazette a crm:E33_Linguistic_Object ; rdfs:label "Der Kahn"@de ; crm:P3_has_note "Appeared until 1893."@en .'
+    )
     for at, year in (("first", 1880), ("last", 1950)):
         rows.append(
             f":bought-{at} a crm:E8_Acquisition ; crm:P24_transferred_title_of :albatros ; crm:P4_has_time-span :b-{at} . "
@@ -177,6 +185,27 @@ def test_what_may_be_meant_otherwise_is_not_told_as_exact(museum: Museum, questi
 
 def test_but_what_is_so_at_a_time_is(museum: Museum) -> None:
     assert ask(museum.release, "Which ships were acquired in 1950?").exhaustive
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [("Which bronzes do you have?", {"rower"}), ("Which wood engravings are there?", {"woodcut0"})],
+)
+def test_things_are_called_by_their_material_and_technique(
+    museum: Museum, question: str, wanted: set[str]
+) -> None:
+    assert museum.read(question) == wanted
+
+
+def test_whether_there_is_one_of_a_material_is_asked_of_things(museum: Museum) -> None:
+    assert ask(museum.release, "Is there a bronze by Ida Lister?").text.startswith("Yes")
+    assert ask(museum.release, "Is there a bronze by Otto Weir?").text.startswith("None is known")
+
+
+def test_a_note_is_no_name_in_another_language(museum: Museum) -> None:
+    graph = museum.release[Graph]
+    node = graph.node("http://example.org/gazette")
+    assert node is not None and graph.label(node, ("en",)) == "Der Kahn"
 
 
 def test_it_is_what_went_before_or_nothing_is_sure(museum: Museum) -> None:
