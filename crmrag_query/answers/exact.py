@@ -619,7 +619,8 @@ def find_exact(
             undecided = plan.compute.kind == "ask" and not outcome.value and bool(outcome.excluded)
             loose = goes_on or passed_over or all_of_it or undecided
             certain = parsed.certain and not (loose or _mostly_unknown(plan, outcome, release[World]))
-            told = Told(certain, (*parsed.unknown, *parsed.left_out, *passed_over), parsed.runner_up)
+            lost = dict.fromkeys((*parsed.unknown, *parsed.left_out, *parsed.unsaid, *passed_over))
+            told = Told(certain, tuple(lost), parsed.runner_up)
             worded = None if certain or scope is not None else _by_words(release, understood, parsed)
             if worded is not None:
                 plan, by_words, outcome = worded

@@ -2402,7 +2402,10 @@ class Grammar:
         scored = []
         for tie in self.ties.dates(near, self.own.code, self.said):
             covered = len(self._said_by(tie))
-            other = OF_AGE * bool(not covered and tie.relation in CHANGING)
+            aged = (
+                bool(near.category & ACTOR) and tie.relation not in AGES
+            )  # the oldest is not who worked first
+            other = OF_AGE * bool(not covered and (aged or tie.relation in CHANGING))
             scored.append((covered + self.weights.share * tie.share - tie.cost - other, tie))
         scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
         return [tie for _, tie in scored[:2]]

@@ -360,10 +360,11 @@ class Parsed:
     ``plan`` None: nothing that can be executed; ``others``: the next best readings, each with another result; ``score``:
     points of the best; ``certain``: every content word is said by it, and all readings within the margin give the same;
     ``unknown``: words that it does not say; ``left_out``: nouns that it leaves out; ``negations``: words that deny something,
-    which it does not; ``unnamed``: names that nothing in the data has; ``partly``: words that are but a part of the names
-    that it ties; ``absent``: relations (ids) that words ask for and that the data states of nothing; ``named``: names that it
-    ties; ``guessed``: no word says by what it ties them, or to what; ``firm``: its doubts are such that it is more likely
-    meant than not; ``sort``: the order that was asked for; ``empty``: the plan gives nothing.
+    which it does not; ``unsaid``: these and other small words that it does not say, "largest"; ``unnamed``: names that
+    nothing in the data has; ``partly``: words that are but a part of the names that it ties; ``absent``: relations (ids) that
+    words ask for and that the data states of nothing; ``named``: names that it ties; ``guessed``: no word says by what it
+    ties them, or to what; ``firm``: its doubts are such that it is more likely meant than not; ``sort``: the order that was
+    asked for; ``empty``: the plan gives nothing.
     """
 
     plan: Plan | None
@@ -372,6 +373,7 @@ class Parsed:
     unknown: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     negations: tuple[str, ...] = ()
+    unsaid: tuple[str, ...] = ()
     unnamed: tuple[str, ...] = ()
     partly: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
@@ -434,6 +436,7 @@ def parse(release: Release, analysis: Analysis, earlier: Antecedent | None = Non
         unknown=best.uncovered,
         left_out=doubted("passed over", "left open"),
         negations=tuple(one for one in doubted("not said") if denying.intersection(one.split())),
+        unsaid=doubted("not said"),
         unnamed=doubted("unknown"),
         partly=doubted("part of a name"),
         absent=_absent(release, analysis, best),
