@@ -2032,6 +2032,7 @@ class Grammar:
                     )
                     unrecorded = bare.negated and told and not CREATION & {*bare.way.relations}
                     done = bare.way.relations == (CARRIED_OUT,) and not bare.way.inverse and not restricts
+                    done |= self._told_whether(bare) is not bare
                     if not (unrecorded or done or (bare.way.types and not head.category & ACTOR)):
                         text = Doubt("without an object", " ".join(self.words[at] for at in sorted(says)))
                         state = replace(state, doubt=state.doubt | {text})
@@ -2106,7 +2107,7 @@ class Grammar:
             compute = counting(compute, to)
             if state.without is not None:
                 extra.append(Member(plan=Plan(compute=counting(state.without, to)), negated=True))
-        where = [*self._conditions(state, 0), *extra]
+        where = [*self._conditions(state, 0), *map(self._told_whether, extra)]
         if head.plan is not None and place is None:
             return (yield from self._gone_on(head.plan, where, compute, score, left, state, sort))
         if head.plan is not None:
@@ -2221,6 +2222,15 @@ class Grammar:
             ids = dict.fromkeys(one.relation for one in (tie, *alike) if one.relation)
             tie = replace(tie, way=Way(relations=tuple(ids)))
         return node, Related(way=tie.way, negated=negated), says, gain, True
+
+    def _told_whether(self, one: Constraint) -> Constraint:
+        """What a property says by "true" or "false" is so where it says the one, and not where it says the other."""
+        if not isinstance(one, Related) or one.to != Anchor():
+            return one
+        paths = one.way.paths
+        if len(paths) != 1 or len(paths[0]) != 1 or not self.ties.tells_whether(paths[0][0]):
+            return one
+        return Texted(texts=("false" if one.negated else "true",), way=one.way, whole=True)
 
     def _denies(self, op: Item, says: frozenset[int]) -> bool:
         """Whether a small word denies what some words say, and not a verb of its own: "lent out and *not* back yet"."""

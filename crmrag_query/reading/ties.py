@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
@@ -35,6 +36,7 @@ from crmrag_query.timing import check
 
 NAMED_SO = 0.6  # what a walk gains by leading through events of a type that is named
 MOST_TYPED = 12  # walks through events of a type, between two things
+FLAGS = 5000  # literals of a property that are looked through for others than "true" and "false"
 KEPT = 4000  # lists of ways, and kinds of meanings, that are kept of one data set
 ONE_SIDED = 20  # as many dates with one end for one with the other: the other is not recorded
 MOST_WALKS = 60  # between two things, the cheapest ones
@@ -110,6 +112,7 @@ class Ties:
         self._counts: dict[str, tuple[int, int]] = {}
         self._said: dict[tuple[str, str], RelationWords] = {}
         self._asked: dict[tuple[str, str, bool], Stems] = {}
+        self._flags: dict[str, bool] = {}
         self.in_roles: set[Way] = set()
 
     @classmethod
@@ -656,6 +659,15 @@ class Ties:
         return tuple(
             iri for iri, number in known.items() if number in stated and normalise_property(iri) is None
         )
+
+    def tells_whether(self, iri: str) -> bool:
+        """Whether all that a property states is "true" or "false": "open to visitors"."""
+        if iri not in self._flags:
+            table, number = self.world.graph.literal_table, self.world.property_numbers.get(iri)
+            rows = np.flatnonzero(table.column("property").to_numpy() == number) if number is not None else ()
+            said = set(table.column("value").take(pa.array(rows[:FLAGS])).to_pylist()) if len(rows) else set()
+            self._flags[iri] = bool(said) and said <= {"true", "false"}
+        return self._flags[iri]
 
     def _first(self, near: Meaning, code: str) -> Iterator[Tie]:
         """Walks of one or two steps from near to anything at all, each said by what it ends in too."""

@@ -598,6 +598,8 @@ def _holding(wording: Wording, alternatives: Sequence[Constraint]) -> str:
     if told[0] is None or not all(each is not None and each[1] == told[0][1] for each in told):
         return ""
     what = wording.words.or_.join(dict.fromkeys(each[0] for each in told if each is not None))
+    if told[0][1] in (("true",), ("false",)):
+        return _stated(wording.words, what, told[0][1][0])  # "open to visitors: true"
     return wording.words.contains.format(what=what, first=wording.any_of(map(wording.name, told[0][1])))
 
 

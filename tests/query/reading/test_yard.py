@@ -14,6 +14,7 @@ DELIVERED = {"celia": 1872}
 """When a ship was handed over, which it was present at as well."""
 RIGS = {"albatros": "barque", "bertha": "tug", "celia": "barque"}
 PRINTS = {"etching": 3, "woodcut": 2, "lithograph": 1}
+AFLOAT = {"albatros": "false", "bertha": "true", "celia": "false"}
 AGES = {"axe": "early", "bowl": "late", "coin": "iron", "pin": "bronze"}
 
 
@@ -52,6 +53,8 @@ def _graph() -> str:
             f":launch-{name} a own:Launch ; own:launched :{name} ; own:christener :lister ; crm:P4_has_time-span :l-{name} . "
             f':l-{name} a crm:E52_Time-Span ; rdfs:label "Summer {year}" .'
         )
+    rows.append('own:afloat rdfs:label "afloat"@en .')
+    rows += [f':{name} own:afloat "{said}"^^xsd:boolean .' for name, said in AFLOAT.items()]
     for name, year in DELIVERED.items():
         rows.append(
             f":delivery-{name} a crm:E7_Activity ; crm:P12_occurred_in_the_presence_of :{name} ; crm:P4_has_time-span :ds . "
@@ -185,6 +188,16 @@ def test_what_may_be_meant_otherwise_is_not_told_as_exact(museum: Museum, questi
 
 def test_but_what_is_so_at_a_time_is(museum: Museum) -> None:
     assert ask(museum.release, "Which ships were acquired in 1950?").exhaustive
+
+
+def test_what_is_told_by_true_and_false_is_so_or_not(museum: Museum) -> None:
+    for question, wanted in (("Which ships are afloat?", "true"), ("Which ships are not afloat?", "false")):
+        answer = ask(museum.release, question)
+        assert answer.exhaustive and museum.read(question) == {
+            name for name, said in AFLOAT.items() if said == wanted
+        }
+    assert ask(museum.release, "Is the Bertha afloat?").text.startswith("Yes")
+    assert "None is known" in ask(museum.release, "Is the Celia afloat?").text
 
 
 @pytest.mark.parametrize(
