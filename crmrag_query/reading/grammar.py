@@ -428,6 +428,12 @@ class Grammar:
     def _without(self, state: State, item: Item) -> State:
         unknown = item.score == UNKNOWN or item.sort == "amount"  # of which nothing has the number
         cost = self.weights.dropped + (0.6 if unknown else max(item.score, 0.0))
+        if item.sort == "name" and any(
+            one.roles & DETERMINING and one.last == item.first for one in self.items
+        ):
+            cost += (
+                UNASKED  # "which *prints*" asks for nothing else, though a word for them is a name as well
+            )
         doubt = Doubt("unknown", item.text) if unknown else Doubt("passed over", item.text)
         return replace(state, score=state.score - cost, doubt=state.doubt | {doubt})
 
@@ -1700,7 +1706,9 @@ class Grammar:
                 rare = tie in unsaid and tie.share < RARE and any(one.share > 3 * tie.share for one in unsaid)
                 # When it was begun, where only that is told, is not when it was made.
                 edge = tie.relation in EDGES and not self._said_by(tie)
-                other = rare or edge or self._dates_more(near, tie, (one for _, one, _ in scored))
+                # "who *joined* it in 1890" is neither who was born then nor who died
+                life = bool(near.category & ACTOR) and tie.relation in LIFE and not self._said_by(tie)
+                other = rare or edge or life or self._dates_more(near, tie, (one for _, one, _ in scored))
                 doubt = state.doubt | {Doubt("which date", item.text)} if other else state.doubt
                 negated = bool(flags.keys() & DENYING)
                 going_on = self._going_on(near, tie)
@@ -2822,6 +2830,8 @@ NAMING = frozenset({"of", "material", "about", "from", "agent"})
 """Roles of prepositions before the name of what a noun says: the church *of* Asinou."""
 FOR_EACH = frozenset({"to", "agent"})
 """Roles of prepositions that say nothing of what is counted by: "*for each* emperor", "down *by* maker"."""
+UNASKED = 3.0
+"""Points that a reading loses which leaves out what is asked for."""
 IS_SUCH = frozenset({"P2", "P32", "P45"})
 """The last steps to a type, a technique and a material: what has it is called by it."""
 ENUMERATED = 3
@@ -2900,6 +2910,7 @@ WIDENING = frozenset({INCLUDING, "operators.aside", "operators.altogether"})
 """Roles of what changes nothing of what is asked for."""
 CHANGING = frozenset({"acquired_on", "exhibited_on", "modified_on", "destroyed_on"})
 """Dates of what befell things, by which they are not old."""
+LIFE = frozenset({"born_on", "died_on"})
 AGES, OF_AGE = frozenset({"created_on", "born_on", "founded_on", "happened_on"}), 0.5
 """Dates by which things are old or young, and what any other loses where "older than 1400" is asked."""
 CREATION = frozenset({"created_by", "created_in", "created_on", "created_during", "production"})

@@ -410,7 +410,7 @@ def items_of(
     small = (
         one
         for one in _operators(words, own, heard.starts)
-        if not _is_accented(one, heard, own) and not _is_of_name(one, heard, own)
+        if not any(test(one, heard, own) for test in (_is_accented, _is_of_name, _is_numero))
         if one.roles != {LASTING} or analysis.period is not None  # "on display" now is no time
     )
     found = [*small, *_including(heard, own), *_whole(release, lexicon, words, own), *_numbers(words, own)]
@@ -484,6 +484,14 @@ def _is_accented(item: Item, heard: Asked, own: Language) -> bool:
     written = next((one.text for one in heard.chunks if one.first <= item.first < one.last), item.text)
     listed = {word for role in NEGATIONS for word in own.raw["operators"].get(role.partition(".")[2], ())}
     return item.text in listed and not written.isascii() and item.text.isascii()
+
+
+def _is_numero(item: Item, heard: Asked, own: Language) -> bool:
+    """Whether a word that would deny is short for "number": "*No. 71* Squadron"."""
+    if not item.roles & NEGATIONS or len(item) > 1 or not heard.words[item.last : item.last + 1]:
+        return False
+    written = next((one.text for one in heard.chunks if one.first == item.first), "")
+    return written.endswith(".") and heard.words[item.last][0].isdigit()
 
 
 LASTING = "operators.lasting"

@@ -49,6 +49,7 @@ from crmrag_query.reading.grammar import (
     DETERMINING,
     MEANT,
     PER,
+    UNASKED,
     Doubt,
     Grammar,
     Reading,
@@ -72,6 +73,7 @@ from crmrag_query.reading.lexicon import (
     MADE_SOMETHING,
     Lexicon,
     PhraseSpan,
+    entities_of,
     relation_spans,
     unqualified,
     verbs,
@@ -349,7 +351,6 @@ LIKELY: frozenset[Why] = frozenset(
 )
 """Doubts that leave a reading more likely right than wrong: over the 333 set questions of fourteen fields, of what says every
 word 43 of 71 with none but these were right, 11 of 51 with any other."""
-UNASKED = 3.0  # points that a cut loses which leaves out the noun that is asked for
 CHOICES = 3  # other readings that are offered where none is sure
 
 
@@ -646,6 +647,21 @@ def _came_at_other_times(release: Release, best: Reading, analysis: Analysis) ->
 ACQUIRED = "acquired_on"
 
 
+def _changed_otherwise(release: Release, best: Reading, analysis: Analysis) -> bool:
+    """Whether things were changed in several ways, by the classes of the data's own, and the question names one of them: what
+    was rebuilt was not "*restored*"."""
+    if not any(CHANGED.intersection(way.relations) for way in ways_of(best.plan)):
+        return False
+    own, lexicon = language(analysis.reading.language), release[Lexicon]
+    said = set(map(own.stem, analysis.reading.words))
+    changes = entities_of(release[World], Target(classes=("E11",)))
+    named = [bool(said & lexicon.own_class_stems((one,), own.code)) for one in lexicon.schema.kinds(changes)]
+    return any(named) and not all(named)
+
+
+CHANGED = frozenset({"modified_by", "modified_on", "modification"})
+
+
 def _made_in_some_role(release: Release, best: Reading, analysis: Analysis) -> bool:
     """Whether all who made something are meant, where the data tells of some what they did: printers are no artists."""
     everybody = any(
@@ -690,7 +706,7 @@ def _may_be_turned(release: Release, best: Reading, analysis: Analysis) -> bool:
 
 DOUBTING: tuple[Doubting, ...] = (
     _lacks_verb, _compares, _may_be_turned, _made_in_some_role, _is_merged, _are_told_twice, _texts_tell_more,
-    _are_groups_too, _others_owned_it, _counts_parts_too, _came_at_other_times,
+    _are_groups_too, _others_owned_it, _counts_parts_too, _came_at_other_times, _changed_otherwise,
 )  # fmt: skip
 """What leaves a reading unsure that says every word; cheap ones first."""
 

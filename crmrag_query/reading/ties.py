@@ -148,7 +148,13 @@ class Ties:
         if relations and said <= known and fitting and not any(roles) and not named_so:
             return relations
         walks = self._kept(("walks", code, near.key, far.key), lambda: self._walks(near, far, code))
-        typed = {"": self.world.nodes_of(sum(roles, ()))} if any(roles) else named_so
+        steps = {step for one in walks for leg in one.legs for step in leg}
+        own = (self.lexicon.step_stems(step, code) for step in steps if self._is_own(step))
+        own_words = frozenset[str]().union(
+            *own
+        )  # what was "photographed by" somebody no "photographer" by trade need explain
+        called = {stem: types for stem, types in named_so.items() if stem not in own_words}
+        typed = {"": self.world.nodes_of(sum(roles, ()))} if any(roles) else called
         if typed:
             key = ("typed", code, near.key, far.key, frozenset(typed), roles)
             in_role = self._kept(key, lambda: self._typed(walks, near, far, typed, code))
@@ -474,6 +480,11 @@ class Ties:
                 tie = replace(tie, way=Way(paths=tuple((one,) for one in sorted((steps[0], inverse)))))
             return self._like(tie, kin, code)
         return replace(tie, ends=self.lexicon.far_stems(steps[0], code))
+
+    def _is_own(self, step: str) -> bool:
+        """Whether a step is by a property of the data's own."""
+        name = step.removeprefix("^")
+        return name in self.world.property_numbers and normalise_property(name) is None
 
     def _leads_back(self, step: str, after: str) -> bool:
         """Whether a step leads to where the one before came from, among others: from an apprentice to the apprenticeship, and
