@@ -1252,8 +1252,13 @@ class Grammar:
         word, roles = self.words[item.first - 1], self.own.roles
         if meaning.category & EVENT and self._verb_by(item) is not None:
             return False  # "acquired *by purchase*"
-        return word in roles["operators.each"] or (
-            word in roles["operators.per"] and (meaning.category != ACTOR or not self._is_plural(item))
+        each = any(
+            "operators.each" in one.roles and one.last == item.first for one in self.items
+        )  # "each of the"
+        return (
+            each
+            or word in roles["operators.each"]
+            or (word in roles["operators.per"] and (meaning.category != ACTOR or not self._is_plural(item)))
         )
 
     def _first(self, state: State, op: Item) -> int:
