@@ -2425,10 +2425,7 @@ class Grammar:
         scored = []
         for tie in self.ties.dates(near, self.own.code, self.said):
             covered = len(self._said_by(tie))
-            aged = (
-                bool(near.category & ACTOR) and tie.relation not in AGES
-            )  # the oldest is not who worked first
-            other = OF_AGE * bool(not covered and (aged or tie.relation in CHANGING))
+            other = OF_AGE * bool(not covered and tie.relation in CHANGING)
             scored.append((covered + self.weights.share * tie.share - tie.cost - other, tie))
         scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
         return [tie for _, tie in scored[:2]]
