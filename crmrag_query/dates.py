@@ -296,9 +296,10 @@ def _phrase(text: str) -> Interval | None:
 
 
 def _season(text: str) -> Interval | None:
-    found = re.fullmatch(
-        rf"(?:in )?(?:the |im )?{SEASON}(?:,| of| de| del| του)? (\d{{3,4}}(?:\s*[-/]\s*\d{{2,4}})?)", text
-    )
+    """The year of a season or of a part of it, "Summer 1930", "early 1932"."""
+    lead = "|".join((SEASON, *PARTS))
+    years = r"(\d{3,4}(?:\s*[-/]\s*\d{2,4})?)"
+    found = re.fullmatch(rf"(?:in )?(?:the |im )?(?:{lead})(?:,| of| de| del| του)?[\s-]+{years}", text)
     return _phrase(found[1]) if found else None
 
 

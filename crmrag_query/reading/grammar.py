@@ -175,8 +175,8 @@ BY = frozenset({"P14", "P11", "P02", "P94"})
 """Properties to who did something: behind "portraits of", who is shown is meant as well."""
 ENDS = frozenset({"from", "to"})
 """Roles of prepositions that say from whom something came, and to whom."""
-TRANSFERS = frozenset({"P22", "P23", "P28", "P29"})
-"""Properties to who gave or received something."""
+TRANSFERS = frozenset({"P22", "P23", "P28", "P29", "P26", "P27"})
+"""Properties to who gave or received something, and to where something was moved from and to."""
 RECEIVING = frozenset({"P22", "P23", "P28", "P29"})
 """Properties to who received something, where "by" may name who gave it."""
 PREMODIFYING = frozenset(

@@ -454,7 +454,7 @@ PREPOSITIONS: Mapping[str, frozenset[str]] = {
         ("of from place", "P52 P51 P49 P50 P105"),
         (
             "of from place time",
-            "P7 P55 P53 P54 P74 P89 P27 P26 P8 P46i P106i P148i P128i P59i P9i P117 P10 P16i P12i O21",
+            "P7 P55 P53 P54 P74 P89 P8 P46i P106i P148i P128i P59i P9i P117 P10 P16i P12i O21",
         ),
         ("of from place time", "P11i P110i P31i P107i"),
         ("of from material", "P45 P126"),
@@ -466,7 +466,8 @@ PREPOSITIONS: Mapping[str, frozenset[str]] = {
         ("of with", "P46 P106 P148 P128 P59 P9 P56 P43 P107 P1 P102 P16 K14 K17"),
         ("place material", "P72"),
         ("from place time", "P4"),
-        ("to", "P20 P101 P103 P17"),
+        ("to", "P20 P101 P103 P17 P26"),
+        ("from", "P27"),
         ("of from", "P96 P97 P152 P130"),
     )
     for code in codes.split()
@@ -665,6 +666,13 @@ class Lexicon:
         words = tokenize(fold(self.world.graph.property_label(number, False, code) or local_words(step)))
         small = [at for at, word in enumerate(words) if word in own.stop]
         return own.all_stems(words[small[-1] + 1 if small else 0 :])
+
+    def own_names(self, iri: str, code: str) -> Stems:
+        """The stems of what a property of the data's own is called, without small words."""
+        own, graph = language(code), self.world.graph
+        number = self.world.property_numbers[iri]
+        label = graph.property_labels(number).get(code) or graph.property_label(number)
+        return own.all_stems([label])
 
     def kin(self, step: str) -> Kin | None:
         """The relation that a property of the data's own is called like in any language, between things of its categories:

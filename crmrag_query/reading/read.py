@@ -20,7 +20,7 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import FLAG_SUSPECT, united
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language, language
-from crmrag_query.ontology.load import Category
+from crmrag_query.ontology.load import Category, normalise_property
 from crmrag_query.plans.execute import Outcome, dated, results
 from crmrag_query.plans.records import (
     Among,
@@ -650,7 +650,8 @@ ACQUIRED = "acquired_on"
 def _changed_otherwise(release: Release, best: Reading, analysis: Analysis) -> bool:
     """Whether things were changed in several ways, by the classes of the data's own, and the question names one of them: what
     was rebuilt was not "*restored*"."""
-    if not any(CHANGED.intersection(way.relations) for way in ways_of(best.plan)):
+    steps = {step for way in ways_of(best.plan) for path in way.paths for step in path}
+    if not CHANGES & steps and not any(CHANGED.intersection(way.relations) for way in ways_of(best.plan)):
         return False
     own, lexicon = language(analysis.reading.language), release[Lexicon]
     said = set(map(own.stem, analysis.reading.words))
@@ -660,6 +661,28 @@ def _changed_otherwise(release: Release, best: Reading, analysis: Analysis) -> b
 
 
 CHANGED = frozenset({"modified_by", "modified_on", "modification"})
+CHANGES = frozenset({"P31i", "P110i", "P112i"})
+
+
+def _says_more(release: Release, best: Reading, analysis: Analysis) -> bool:
+    """Whether a property of the data's own is called as the question says, and the plan goes by a relation that does not hold
+    it, or others as well: what is "*attributed to*" a painter, where that is told apart from what he painted."""
+    own, lexicon, world = language(analysis.reading.language), release[Lexicon], release[World]
+    relations = {id for way in ways_of(best.plan) for id in way.relations}
+    if not relations:
+        return False
+    said = {own.stem(word) for word in analysis.reading.words if word not in own.stop}
+    own_paths = {step.strip("^*!") for way in ways_of(best.plan) for path in way.paths for step in path}
+    known = {step.strip("^*!") for id in relations for path in world.relations[id].paths for step in path}
+    codes = (code for step in own_paths | known for code in (step, step.removesuffix("i")))
+    together = [set(world.adjacency.by_code.get(code, ())) for code in codes]
+    alone = {number for numbers in together if len(numbers) == 1 for number in numbers}
+    return any(
+        number not in alone and number not in world.with_literals and iri not in own_paths
+        and normalise_property(iri) is None
+        and bool(called := lexicon.own_names(iri, own.code)) and called <= said
+        for iri, number in world.property_numbers.items()
+    )  # fmt: skip
 
 
 def _made_in_some_role(release: Release, best: Reading, analysis: Analysis) -> bool:
@@ -707,6 +730,7 @@ def _may_be_turned(release: Release, best: Reading, analysis: Analysis) -> bool:
 DOUBTING: tuple[Doubting, ...] = (
     _lacks_verb, _compares, _may_be_turned, _made_in_some_role, _is_merged, _are_told_twice, _texts_tell_more,
     _are_groups_too, _others_owned_it, _counts_parts_too, _came_at_other_times, _changed_otherwise,
+    _says_more,
 )  # fmt: skip
 """What leaves a reading unsure that says every word; cheap ones first."""
 
