@@ -665,24 +665,30 @@ CHANGES = frozenset({"P31i", "P110i", "P112i"})
 
 
 def _says_more(release: Release, best: Reading, analysis: Analysis) -> bool:
-    """Whether a property of the data's own is called as the question says, and the plan goes by a relation that does not hold
-    it, or others as well: what is "*attributed to*" a painter, where that is told apart from what he painted."""
+    """Whether a property of the data's own is called as the question says, and gives something else than the relation of the
+    plan: what is "*attributed to*" a painter, where that is told apart from what he painted."""
     own, lexicon, world = language(analysis.reading.language), release[Lexicon], release[World]
-    relations = {id for way in ways_of(best.plan) for id in way.relations}
-    if not relations:
-        return False
     said = {own.stem(word) for word in analysis.reading.words if word not in own.stop}
-    own_paths = {step.strip("^*!") for way in ways_of(best.plan) for path in way.paths for step in path}
-    known = {step.strip("^*!") for id in relations for path in world.relations[id].paths for step in path}
-    codes = (code for step in own_paths | known for code in (step, step.removesuffix("i")))
-    together = [set(world.adjacency.by_code.get(code, ())) for code in codes]
-    alone = {number for numbers in together if len(numbers) == 1 for number in numbers}
-    return any(
-        number not in alone and number not in world.with_literals and iri not in own_paths
-        and normalise_property(iri) is None
-        and bool(called := lexicon.own_names(iri, own.code)) and called <= said
-        for iri, number in world.property_numbers.items()
-    )  # fmt: skip
+    if not any(way.relations for way in ways_of(best.plan)):
+        return False
+    for iri, number in world.property_numbers.items():
+        called = lexicon.own_names(iri, own.code) if normalise_property(iri) is None else frozenset[str]()
+        if not called or not called <= said or number in world.with_literals:
+            continue
+
+        def by_it(way: Way, iri: str = iri, number: int = number) -> Way:
+            paths = world.relations[way.relations[0]].paths if len(way.relations) == 1 else ()
+            held = world.adjacency.by_code
+            own_way = tuple(
+                tuple(iri if number in held.get(step.rstrip("*!"), ()) else step for step in path)
+                for path in paths
+            )
+            changed = tuple(new for new, old in zip(own_way, paths, strict=True) if new != old)
+            return way.model_copy(update={"relations": (), "paths": changed}) if changed else way
+
+        if _gives_other(release, best, with_ways(best.plan, by_it)):
+            return True
+    return False
 
 
 def _made_in_some_role(release: Release, best: Reading, analysis: Analysis) -> bool:
