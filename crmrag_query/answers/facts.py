@@ -1095,6 +1095,8 @@ def _same_verb(one: tuple[list[str], list[str]], other: tuple[list[str], list[st
     )
     if after != own_after or shared < max(1, len(before) - 1, len(own) - 1):
         return None
+    if shared < min(len(before), len(own)) and shared < 2 and not after:
+        return None  # "was founded", "was dissolved"
     return own[shared:]
 
 

@@ -126,6 +126,11 @@ def _graph() -> str:
         ':second a crm:E22_Human-Made_Object ; rdfs:label "Second state" . '
         ":going a crm:E9_Move ; crm:P25_moved :bertha ; crm:P27_moved_from :hall ."
     )
+    rows.append(
+        ":founding a crm:E66_Formation ; crm:P95_has_formed :guild ; crm:P4_has_time-span :in-1840 . "
+        ':in-1840 a crm:E52_Time-Span ; rdfs:label "1840" . '
+        ":dissolving a crm:E68_Dissolution ; crm:P99_dissolved :guild ; crm:P4_has_time-span :in-1890 ."
+    )
     for at, year in (("first", 1880), ("last", 1950)):
         rows.append(
             f":bought-{at} a crm:E8_Acquisition ; crm:P24_transferred_title_of :albatros ; crm:P4_has_time-span :b-{at} . "
@@ -255,6 +260,11 @@ def test_a_note_is_no_name_in_another_language(museum: Museum) -> None:
     graph = museum.release[Graph]
     node = graph.node("http://example.org/gazette")
     assert node is not None and graph.label(node, ("en",)) == "Der Kahn"
+
+
+def test_what_was_founded_and_dissolved_is_told_by_two_verbs(museum: Museum) -> None:
+    told = ask(museum.release, "Tell me about the Guild of Engravers.").text
+    assert "was founded in 1840 and was dissolved in 1890" in told
 
 
 def test_it_is_what_went_before_or_nothing_is_sure(museum: Museum) -> None:
