@@ -33,6 +33,7 @@ from crmrag_query.artifacts.manifest import (
     Manifest,
     canonical_json,
     is_release_id,
+    mapped,
     read_manifest,
     rebuild,
     release_id,
@@ -44,7 +45,7 @@ from crmrag_query.artifacts.manifest import (
 from crmrag_query.errors import ConfigError, CrmRagError, MissingExtraError, ReleaseError, in_a_line
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    pass
 
 
 _UNSIGNED = f"Fetch it again, with its {SIGNATURE}, or sign it if it is yours: crmrag releases sign RELEASE --key FILE."
@@ -430,7 +431,7 @@ def unsound(path: Path) -> str:
             with pa.memory_map(str(path)) as file:
                 ipc.open_file(file).read_all().validate(full=True)
             return ""
-        name, array = path.name.partition(".")[0], _mapped(path)
+        name, array = path.name.partition(".")[0], mapped(path)
         if not ENDS.search(name):
             return ""
         if array.ndim != 1 or array.dtype.kind != "i" or (len(array) and array[0] < 0):
@@ -438,17 +439,11 @@ def unsound(path: Path) -> str:
         if (array[1:] < array[:-1]).any():
             return "a range ends before it begins"
         divided = DIVIDED.get(name)
-        if divided and (not len(array) or array[-1] != len(_mapped(path.with_name(f"{divided}.npy")))):
+        if divided and (not len(array) or array[-1] != len(mapped(path.with_name(f"{divided}.npy")))):
             return f"it does not fit {divided}.npy"
         return ""
     except Exception as error:  # values without sense may stop a library in any way
         return f"it cannot be read ({in_a_line(error)})"
-
-
-def _mapped(path: Path) -> npt.NDArray[Any]:
-    import numpy as np
-
-    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
 def _marked(state: str, fault: FileFault) -> FileFault:

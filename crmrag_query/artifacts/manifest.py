@@ -399,12 +399,26 @@ def save_arrays(folder: Path, of: object, kinds: Mapping[str, str]) -> None:
         np.save(folder / f"{name}.npy", getattr(of, name).astype(kind, copy=False))
 
 
+TRIES = 5
+
+
+def mapped(path: Path) -> npt.NDArray[Any]:
+    """A memory-mapped array, as a plain one: NumPy's own class for mapped ones makes every slice of it slow.
+
+    NumPy reads the header with ``ast``, which on Python 3.11 now and then refuses with SystemError what several threads read
+    at once (python/cpython#106905): it is read again. Raises OSError, ValueError.
+    """
+    for _ in range(TRIES - 1):
+        with suppress(SystemError):
+            return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+
+
 def open_array(folder: Path, name: str) -> npt.NDArray[np.generic]:
     """Memory-map ``<name>.npy``; raises ReleaseError when it is missing or no array."""
     path = folder / f"{name}.npy"
     try:
-        # Mapped still, as a plain array: NumPy's own class for mapped ones makes every slice of it slow.
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        return mapped(path)
     except (OSError, ValueError) as error:
         raise ReleaseError(f"{path} cannot be read: {error}.", rebuild(path.parent)) from error
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crmrag_query.artifacts.manifest import open_array, open_ipc, open_meta, rebuild
+from crmrag_query.artifacts.manifest import mapped, open_array, open_ipc, open_meta, rebuild
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Dense
 from crmrag_query.errors import ReleaseError
@@ -142,10 +142,10 @@ class DenseIndex:
 
         meta = open_meta(folder / META, "dense index", (FLAT, CODED))
         try:
-            windows = np.asarray(np.load(folder / WINDOWS, mmap_mode="r"))
+            windows = mapped(folder / WINDOWS)
             index: Any = faiss.read_index(str(folder / INDEX), faiss.IO_FLAG_MMAP_IFC)
             codes = Codes.open(folder, meta["codes"]) if meta["schema"] == CODED else None
-            rows = _flat_rows(index) if codes is None else np.load(folder / VECTORS, mmap_mode="r")
+            rows = _flat_rows(index) if codes is None else mapped(folder / VECTORS)
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raise ReleaseError(f"No dense index in {folder}: {error}.", rebuild(folder)) from error
         if index.ntotal != len(windows) or rows.shape != (index.ntotal, index.d):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.files import ReleaseFiles
-from crmrag_query.artifacts.manifest import open_meta, rebuild
+from crmrag_query.artifacts.manifest import mapped, open_meta, rebuild
 from crmrag_query.errors import ReleaseError
 from crmrag_query.retrieval.scores import Hits, best
 from crmrag_query.text import tokenize
@@ -62,9 +62,7 @@ class SparseIndex:
 
         meta = open_meta(folder / META, "sparse index")
         try:
-            text, ptr = (
-                np.load(folder / f"vocabulary_{part}.npy", mmap_mode="r") for part in ("text", "ptr")
-            )
+            text, ptr = (mapped(folder / f"vocabulary_{part}.npy") for part in ("text", "ptr"))
             loaded = bm25s.BM25.load(folder, mmap=True, load_vocab=False) if meta["terms"] else None
         except (OSError, ValueError, KeyError) as error:
             raise ReleaseError(f"No sparse index in {folder}: {error}.", rebuild(folder)) from error

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from crmrag_query.artifacts.manifest import (
     FileEntry,
     Manifest,
     is_release_id,
+    open_array,
     parse_manifest,
     read_manifest,
     safe_path,
@@ -104,3 +106,18 @@ def test_a_folder_without_a_manifest_or_with_a_torn_one_is_named(tmp_path: Path)
     (tmp_path / MANIFEST).write_text('{"schema": 1, "files": [')
     with pytest.raises(ReleaseError, match="cannot be read"):
         read_manifest(tmp_path)
+
+
+def test_an_array_whose_header_python_refuses_in_several_threads_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.save(tmp_path / "one.npy", np.arange(3))
+    load, left = np.load, iter([True, False])
+
+    def refusing(*given: object, **named: object) -> object:
+        if next(left, False):
+            raise SystemError("AST constructor recursion depth mismatch")
+        return load(*given, **named)
+
+    monkeypatch.setattr(np, "load", refusing)
+    assert open_array(tmp_path, "one").tolist() == [0, 1, 2]
