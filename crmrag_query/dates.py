@@ -404,16 +404,16 @@ def _count(number: str) -> int:
 
 def _decade(text: str) -> Interval | None:
     """Ten years, or of a part the years that may be of it: "early 1930s" until 1933."""
-    for part, (start, stop) in (("", (0, 100)), *PARTS.items()):
-        lead = rf"(?:(?:{part})[\s-]+)?" if part else ""
-        found = re.fullmatch(
-            rf"(?:the )?{lead}(?:(?:the )?(\d{{2,3}}0){DECADE}|{DECADE_BEFORE} (\d{{2,3}}0))", text
-        )
-        if found:
-            first = int(found[1] or found[2])
-            years = 100 if first % 100 == 0 and found[1] and not part else 10
-            return year_interval(first + start * years // 100, first + -(-stop * years // 100) - 1)
-    return None
+    found = re.fullmatch(rf"(.*?)(?:(?<!\w)(?:the )?(\d{{2,3}}0){DECADE}|{DECADE_BEFORE} (\d{{2,3}}0))", text)
+    if found is None:
+        return None
+    lead, first = found[1].removeprefix("the ").rstrip(" -"), int(found[2] or found[3])
+    part = next((share for words, share in PARTS.items() if re.fullmatch(words, lead)), None)
+    if lead and part is None:
+        return None
+    start, stop = part or (0, 100)
+    years = 100 if first % 100 == 0 and found[2] and part is None else 10
+    return year_interval(first + start * years // 100, first + -(-stop * years // 100) - 1)
 
 
 def _year(text: str) -> Interval | None:

@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
+from typing import Any, Protocol, Self, TypeVar, cast
 
 from crmrag_query.artifacts.manifest import (
     COMPANIONS,
@@ -43,10 +43,6 @@ from crmrag_query.artifacts.manifest import (
     write_text,
 )
 from crmrag_query.errors import ConfigError, CrmRagError, MissingExtraError, ReleaseError, in_a_line
-
-if TYPE_CHECKING:
-    pass
-
 
 _UNSIGNED = f"Fetch it again, with its {SIGNATURE}, or sign it if it is yours: crmrag releases sign RELEASE --key FILE."
 

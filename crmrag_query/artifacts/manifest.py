@@ -399,7 +399,7 @@ def save_arrays(folder: Path, of: object, kinds: Mapping[str, str]) -> None:
         np.save(folder / f"{name}.npy", getattr(of, name).astype(kind, copy=False))
 
 
-TRIES = 5
+HEADER_TRIES = 5  # of which each is refused once in thousands of times
 
 
 def mapped(path: Path) -> npt.NDArray[Any]:
@@ -408,7 +408,7 @@ def mapped(path: Path) -> npt.NDArray[Any]:
     NumPy reads the header with ``ast``, which on Python 3.11 now and then refuses with SystemError what several threads read
     at once (python/cpython#106905): it is read again. Raises OSError, ValueError.
     """
-    for _ in range(TRIES - 1):
+    for _ in range(HEADER_TRIES - 1):
         with suppress(SystemError):
             return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
