@@ -329,20 +329,24 @@ def question_of(text: str) -> str:
 
 
 def _without_examples(text: str) -> str:
-    """A question without what it lists only to say what it speaks of: between dashes, "For each office - *abbess, prioress* -
-    how many …", or up to "and so on"."""
-    text = _LISTED.sub(" ", text)
-    enders = {
-        phrase for code in LANGUAGES for phrase in language(code).raw.get("asking", {}).get("and_so_on", ())
-    }
-    for ender in enders:
-        text = re.sub(
-            rf"(?:\s+[-–—]|:)\s[^?;;]{{1,200}}?\b{re.escape(ender)}\b\.?(?=[?;;,]|\s|$)",
-            "",
-            text,
-            flags=re.I,
-        )
-    return text
+    """A question without what it lists only to say what it speaks of: up to "and so on", or between dashes where all are
+    meant, or each, "For each office - *abbess, prioress* - how many …"."""
+    text = _and_so_on().sub("", text)
+    if _LISTED.search(text) is None:
+        return text
+    roles = (language(code).roles_within(tokenize(fold(text))) for code in LANGUAGES)
+    return text if LISTING_ALL.isdisjoint(frozenset().union(*roles)) else _LISTED.sub(" ", text)
+
+
+LISTING_ALL = frozenset({"operators.each", "operators.all", "questions.kind"})
+"""Roles of words by which a list between dashes leaves none out."""
+
+
+@lru_cache
+def _and_so_on() -> re.Pattern[str]:
+    ends = (phrase for code in LANGUAGES for phrase in language(code).raw["asking"]["and_so_on"])
+    ended = "|".join(map(re.escape, ends))
+    return re.compile(rf"(?:\s+[-–—]|:)\s[^?;;]{{1,200}}?\b(?:{ended})\b\.?(?=[?;;,]|\s|$)", re.I)
 
 
 Sort = Literal["name", "noun", "date", "number", "amount", "op", "text"]
@@ -854,15 +858,9 @@ def name_item(
     named = {at for at in range(first, last) if words[at] not in own.stop}
     if not whole and own.capitals_name and named & heard.capitals and not quoted and named - heard.capitals:
         score -= 1.0  # "Walters commission": a name and a word of the question
-    said_as, stems = own.stems(text), frozenset(own.stem(word) for word in words[first:last])
-    # "wood engravings" is all of a concept's name, in the plural
-    concepts = all(one.category == int(Category.Concept) for one in meanings)
-    whole_concept = concepts and all(
-        any(own.stems(label.text) == said_as for label in graph.labels(int(node)))
-        for one in meanings
-        for node in one.nodes
-    )
-    whole_or_only = complete and (bool(whole) or whole_concept or (not parts and alone))
+    stems = frozenset(own.stem(word) for word in words[first:last])
+    alone_so = bool(whole) or (not parts and alone) or _name_concepts(own.stems(text), meanings, own, graph)
+    whole_or_only = complete and alone_so
     return Item(
         first,
         last,
@@ -872,6 +870,17 @@ def name_item(
         tuple(meanings),
         stems=stems,
         whole=whole_or_only,
+    )
+
+
+def _name_concepts(said: tuple[str, ...], meanings: Sequence[Meaning], own: Language, graph: Graph) -> bool:
+    """Whether stems are all of a name of each concept that is meant, whatever its number: "wood engravings"."""
+    return all(
+        one.category == int(Category.Concept)
+        and all(
+            any(own.stems(label.text) == said for label in graph.labels(node)) for node in one.nodes.tolist()
+        )
+        for one in meanings
     )
 
 
