@@ -45,6 +45,8 @@ from crmrag_query.plans.world import (
     role_steps,
 )
 from crmrag_query.reading.lexicon import (
+    GROUPS,
+    HOLDING,
     Kin,
     Lexicon,
     Stems,
@@ -179,7 +181,7 @@ TURNS: Mapping[str, frozenset[str]] = {
 PARTICIPANT = "participant"
 PARTS_OF, MEASURED = Way(paths=(("P46",),)), Way(paths=(("P43",),))
 """The ways from a thing to its parts, and to what it measures. Parts that are no objects, "overall", stand for the whole."""
-HELD = frozenset({"P49i", "P50i", "P51i", "P52i"})
+HELD = frozenset(f"{code}i" for code in HOLDING)
 """Properties from who keeps or owns something to that."""
 AGENTS = "P11"
 """Who is asked for of an event is who took part in it …"""
@@ -298,7 +300,7 @@ class Heard:
         graph, ontology = self.release[Graph], self.release[World].ontology
 
         def physical(node: int) -> bool:
-            codes = (graph.class_code(int(number)) for number in graph.types(node))
+            codes = graph.codes(node)
             return any(code in ontology.classes and ontology.is_a(code, "E18") for code in codes)
 
         things = graph.category(self.node) == graph.category(mid) == Category.Thing
@@ -378,7 +380,7 @@ class Heard:
         graph, ontology = self.release[Graph], self.release[World].ontology
         if one.end < 0:
             return any(sign.isdigit() for sign in one.value) and len(one.through) == 0
-        codes = (graph.class_code(int(number)) for number in graph.types(one.end))
+        codes = graph.codes(one.end)
         return any(code in ontology.classes and ontology.is_a(code, "E54") for code in codes)
 
     def _is_agent(self, one: Statement, doing: Stems) -> bool:
@@ -391,8 +393,7 @@ class Heard:
             if last not in PARTS:
                 return False
         if code == AGENTS and events:
-            codes = (graph.class_code(int(number)) for number in graph.types(one.through[events[-1]]))
-            known = [code for code in codes if code in ontology.classes]
+            known = graph.codes(one.through[events[-1]]) & ontology.classes.keys()
             return not any(ontology.is_a(code, made) for code in known for made in MAKING)
         return code in ("P02", "") or self._takes_part(code)
 
@@ -542,8 +543,6 @@ RAW_DATES = frozenset({"created_on"})
 """Relations whose clause takes a date as it is ("dates from 1825–1870"), without a preposition of its own."""
 BORN = frozenset({"born_on", "born_in", "died_on", "died_in"})
 FOUNDED = frozenset({"founded_on", "founded_in", "dissolved_on"})
-GROUPS = frozenset({"E74", "E40", "F11"})
-"""Classes of groups, which are founded; any other actor is born."""
 
 
 @dataclass(frozen=True)
@@ -862,9 +861,9 @@ class Facts:
         return name
 
     def _has_class(self, node: int, base: str) -> bool:
-        graph, ontology = self.release[Graph], self.release[World].ontology
-        codes = (graph.class_code(int(number)) for number in graph.types(node))
-        return any(code in ontology.classes and ontology.is_a(code, base) for code in codes)
+        ontology = self.release[World].ontology
+        known = self.release[Graph].codes(node) & ontology.classes.keys()
+        return any(ontology.is_a(code, base) for code in known)
 
     def _way_label(self, found: Sequence[Statement]) -> str:
         """What statements of one kind tell, by the events and roles that all lead through and their last property."""
@@ -974,8 +973,7 @@ class Facts:
 
     def is_untold(self, node: int) -> bool:
         """Whether a node is but a name, a text, a picture, a date or a classification of something."""
-        graph = self.release[Graph]
-        return not UNTOLD.isdisjoint(graph.class_code(int(number)) for number in graph.types(node))
+        return not UNTOLD.isdisjoint(self.release[Graph].codes(node))
 
     def _own_texts(self, node: int) -> Iterator[Fact]:
         graph = self.release[Graph]
@@ -1227,8 +1225,7 @@ def _portrait(facts: Facts, node: int, cited: SourceList, kind: Kind) -> tuple[i
 
 def _head(facts: Facts, node: int, order: PortraitOrder) -> Iterator[Fact]:
     """The facts of the first sentence; the same paths may tell of a birth and of a foundation."""
-    graph = facts.release[Graph]
-    group = bool({graph.class_code(int(number)) for number in graph.types(node)} & GROUPS)
+    group = not GROUPS.isdisjoint(facts.release[Graph].codes(node))
     for id in order.head:
         if id not in (BORN if group else FOUNDED) and (fact := facts.of(node, id)) is not None:
             yield fact

@@ -261,6 +261,10 @@ class Graph:
         ptr, val = self._types
         return val[ptr[node] : ptr[node + 1]]
 
+    def codes(self, node: int) -> frozenset[str]:
+        """The codes of a node's classes, "" for one outside the CRM family."""
+        return frozenset(self.class_code(number) for number in self.types(node).tolist())
+
     @cached_property
     def _classes(self) -> dict[str, list[Any]]:
         return cast(dict[str, list[Any]], open_table(self.folder, "classes").to_pydict())

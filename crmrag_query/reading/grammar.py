@@ -73,6 +73,8 @@ from crmrag_query.reading.items import (
     text_item,
 )
 from crmrag_query.reading.lexicon import (
+    GROUPS,
+    HOLDING,
     NARROWER,
     VAGUE,
     WHEREABOUTS,
@@ -175,10 +177,10 @@ BY = frozenset({"P14", "P11", "P02", "P94"})
 """Properties to who did something: behind "portraits of", who is shown is meant as well."""
 ENDS = frozenset({"from", "to"})
 """Roles of prepositions that say from whom something came, and to whom."""
-TRANSFERS = frozenset({"P22", "P23", "P28", "P29", "P26", "P27"})
-"""Properties to who gave or received something, and to where something was moved from and to."""
 RECEIVING = frozenset({"P22", "P23", "P28", "P29"})
-"""Properties to who received something, where "by" may name who gave it."""
+"""Properties to who gave or received something, either of whom "by" may name."""
+TRANSFERS = RECEIVING | {"P26", "P27"}
+"""These, and properties to where something was moved from and to."""
 PREMODIFYING = frozenset(
     {"P52", "P49", "P50", "P2", "P45", "P126", "P32", "P107i", "P72", "P14", "P62", "P138"}
 )
@@ -428,12 +430,11 @@ class Grammar:
     def _without(self, state: State, item: Item) -> State:
         unknown = item.score == UNKNOWN or item.sort == "amount"  # of which nothing has the number
         cost = self.weights.dropped + (0.6 if unknown else max(item.score, 0.0))
-        if item.sort == "name" and any(
-            one.roles & DETERMINING and one.last == item.first for one in self.items
-        ):
-            cost += (
-                UNASKED  # "which *prints*" asks for nothing else, though a word for them is a name as well
-            )
+        determined = any(one.roles & DETERMINING and one.last == item.first for one in self.items)
+        if (
+            item.sort == "name" and determined
+        ):  # "which *prints*" asks for these, though a name is called so, too
+            cost += UNASKED
         doubt = Doubt("unknown", item.text) if unknown else Doubt("passed over", item.text)
         return replace(state, score=state.score - cost, doubt=state.doubt | {doubt})
 
@@ -680,14 +681,11 @@ class Grammar:
                         start(meaning, item, 0.0 if form.asks else -1.0),
                         [one for one in spoken if one is not item],
                     )
+        named = form.asks and any(one.sort == "name" for one in spoken)
         if (
             direct is None
             and (form.what or not nouns)
-            and (
-                anything
-                or self._is_one_such(spoken)
-                or not (form.asks and any(one.sort == "name" for one in spoken))
-            )
+            and (anything or not named or self._is_one_such(spoken))
             and not (nouns and any(one.roles & SUMS.keys() for one in self.items))
         ):  # "what is the average height *of the paintings*" asks for nothing but these
             for stem, meaning in self._happening() if often else ():  # "how often was it *repaired*"
@@ -1252,14 +1250,9 @@ class Grammar:
         word, roles = self.words[item.first - 1], self.own.roles
         if meaning.category & EVENT and self._verb_by(item) is not None:
             return False  # "acquired *by purchase*"
-        each = any(
-            "operators.each" in one.roles and one.last == item.first for one in self.items
-        )  # "each of the"
-        return (
-            each
-            or word in roles["operators.each"]
-            or (word in roles["operators.per"] and (meaning.category != ACTOR or not self._is_plural(item)))
-        )
+        each = any("operators.each" in one.roles and one.last == item.first for one in self.items)
+        per = word in roles["operators.per"] and (meaning.category != ACTOR or not self._is_plural(item))
+        return each or word in roles["operators.each"] or per
 
     def _first(self, state: State, op: Item) -> int:
         """How many are asked for: the number beside a superlative, or before what is asked for; else one."""
@@ -1580,31 +1573,16 @@ class Grammar:
         """Where what somebody is *of a person or thing* stands that no tie says: "who was her *teacher*", where teachers are
         not told, asks for no group that she belonged to."""
         head, place = state.nodes[0], state.places[0]
-        if (
-            place is None
-            or not (head.generic and head.category & ACTOR)
-            or Doubt("vague", place.text) not in state.doubt
-        ):
+        people = place is not None and head.generic and head.category & ACTOR
+        if place is None or not people or Doubt("vague", place.text) not in state.doubt:
             return []
         for parent, condition in state.conditions:
-            item = state.places[condition.child] if condition.tie is not None and not parent else None
-            far = state.nodes[condition.child]
-            if (
-                item is not None
-                and far.named
-                and far.category & (ACTOR | int(Category.Thing))
-                and self._lead(item) & OWNING
-            ):
-                groups = {"E74", "E40"}  # those of a group are its members, whatever they are called
-                codes = {
-                    self.graph.class_code(int(one))
-                    for node in far.nodes[:5]
-                    for one in self.graph.types(int(node))
-                }
-                if codes.isdisjoint(groups):
-                    return [
-                        at for at in range(place.first, place.last) if self.words[at] not in self.own.stop
-                    ]
+            item, far = state.places[condition.child], state.nodes[condition.child]
+            if item is None or parent or condition.tie is None or not self._lead(item) & OWNING:
+                continue
+            one_of_them = far.named and far.category & (ACTOR | int(Category.Thing))
+            if one_of_them and GROUPS.isdisjoint(self._codes(far)):  # those of a group are its members
+                return [at for at in range(place.first, place.last) if self.words[at] not in self.own.stop]
         return []
 
     def _vague(self, place: Item | None) -> frozenset[Doubt]:
@@ -2041,11 +2019,12 @@ class Grammar:
                     # "Never restored" is what is not recorded; but all was made by somebody at some time. What happened to a
                     # thing is said by what events of that kind are called, and people may have done it or have met with it.
                     told = bare.way.relations or (
-                        bare.way.paths and bare.way.paths[0][0] in self.ties.own_literals
+                        bare.way.paths and bare.way.paths[0][0] in self.ties.lexicon.own_literals
                     )
                     unrecorded = bare.negated and told and not CREATION & {*bare.way.relations}
                     done = bare.way.relations == (CARRIED_OUT,) and not bare.way.inverse and not restricts
-                    done |= self._told_whether(bare) is not bare
+                    of_all = not bare.negated or leading_to(self.world, bare.way, None)[head.nodes].all()
+                    done |= self._told_whether(bare) is not bare and bool(of_all)
                     if not (unrecorded or done or (bare.way.types and not head.category & ACTOR)):
                         text = Doubt("without an object", " ".join(self.words[at] for at in sorted(says)))
                         state = replace(state, doubt=state.doubt | {text})
@@ -2075,10 +2054,11 @@ class Grammar:
             left = [at for at in left if self.words[at] not in self._unit_words()]
             used |= {ops[role].first for role in PER if role in ops}
             score += 0.5
-        if compute is None and form.counts and place is not None and place.joined >= ENUMERATED:
-            types = (
-                head.target.types if head.target is not None else ()
-            )  # "how many etchings, woodcuts and drawings"
+        enumerated = (
+            place is not None and place.joined >= ENUMERATED
+        )  # "how many etchings, woodcuts and drawings"
+        if compute is None and form.counts and enumerated:
+            types = head.target.types if head.target is not None else ()
             if len(types) >= ENUMERATED:
                 compute = Compute(kind="group", way=Way(relations=("type",)), to=Anchor(iris=types))
         if compute is None:
@@ -2590,7 +2570,7 @@ class Grammar:
     def _codes(self, meaning: Meaning) -> set[str]:
         """The classes of the first few of what is meant."""
         some = meaning.nodes[:5].tolist()
-        return {self.graph.class_code(int(number)) for node in some for number in self.graph.types(node)}
+        return {code for node in some for code in self.graph.codes(node)}
 
     def _number_called(self, stem: str, near: Meaning) -> tuple[Way, frozenset[str]] | None:
         """How things lead to the number that a noun names, and all stems that say it: one of the catalogue, a property of the
@@ -2903,8 +2883,6 @@ MOST_ACQUIRED = 0.5  # a share of acquisitions
 EXHIBITING = frozenset({"exhibition", "exhibited_in", "exhibited_on"})
 """Relations to events in which things were shown or used."""
 OWNERSHIP = frozenset({"P22", "P23", "P24"})
-HOLDING = frozenset({"P49", "P50", "P51", "P52"})
-"""Properties to who keeps or owns something."""
 TOPICAL = frozenset({"about", "refers_to", "depicts"})
 """Relations that lead to kinds as well as to things of a kind."""
 CARRIED_OUT, USED_IN = "carried_out_by", "P16i"

@@ -444,6 +444,12 @@ class Kind:
         return self.members()
 
 
+HOLDING = frozenset({"P49", "P50", "P51", "P52"})
+"""Properties to who keeps or owns something."""
+GROUPS = frozenset({"E74", "E40", "F11"})
+"""Classes of groups, which have members, and are founded where people are born."""
+
+
 # Which small words lead to the end of a property, by their roles in the language files.
 PREPOSITIONS: Mapping[str, frozenset[str]] = {
     code: frozenset(roles.split())
@@ -566,6 +572,7 @@ class Lexicon:
     _typed: dict[str, dict[str, Ints]] = field(default_factory=dict)
     _dimensions: dict[str, dict[str, Ints]] = field(default_factory=dict)
     _classes: dict[tuple[str, str], Stems] = field(default_factory=dict)
+    _own_links: dict[str, Mapping[str, Stems]] = field(default_factory=dict)
 
     @classmethod
     def from_release(cls, release: Release) -> Lexicon:
@@ -667,12 +674,28 @@ class Lexicon:
         small = [at for at, word in enumerate(words) if word in own.stop]
         return own.all_stems(words[small[-1] + 1 if small else 0 :])
 
-    def own_names(self, iri: str, code: str) -> Stems:
-        """The stems of what a property of the data's own is called, without small words."""
-        own, graph = language(code), self.world.graph
-        number = self.world.property_numbers[iri]
-        label = graph.property_labels(number).get(code) or graph.property_label(number)
-        return own.all_stems([label])
+    @cached_property
+    def own_properties(self) -> Mapping[str, int]:
+        """The properties of the data's own, by IRI."""
+        known = self.world.property_numbers.items()
+        return {iri: number for iri, number in known if normalise_property(iri) is None}
+
+    @cached_property
+    def own_literals(self) -> Mapping[str, int]:
+        """Those that state literals."""
+        stated = self.world.with_literals
+        return {iri: number for iri, number in self.own_properties.items() if number in stated}
+
+    def own_links(self, code: str) -> Mapping[str, Stems]:
+        """The stems of what each of those is called that lead to other nodes."""
+        if code not in self._own_links:
+            own, graph = language(code), self.world.graph
+            self._own_links[code] = {
+                iri: own.all_stems([graph.property_labels(number).get(code) or graph.property_label(number)])
+                for iri, number in self.own_properties.items()
+                if iri not in self.own_literals
+            }
+        return self._own_links[code]
 
     def kin(self, step: str) -> Kin | None:
         """The relation that a property of the data's own is called like in any language, between things of its categories:
@@ -740,9 +763,7 @@ class Lexicon:
         """The properties of the data's own that state numbers, by IRI: the relation of the catalogue that each is called like
         ("length in cm"), "" for none."""
         world, found = self.world, dict[str, str]()
-        for iri, number in world.property_numbers.items():
-            if number not in world.with_literals or normalise_property(iri) is not None:
-                continue
+        for iri, number in self.own_literals.items():
             rows = np.flatnonzero(world.literal_property == number)[:SAMPLED]
             if numbers(world, rows)[0].mean() >= MOSTLY:
                 found[iri] = self._called_as(iri, number, "number")
@@ -753,12 +774,9 @@ class Lexicon:
         """The properties of the data's own that lead to measures or sums of money, by IRI: the relation to a number that each
         is called like ("cost"), "" for none."""
         found, ontology = dict[str, str](), self.world.ontology
-        for iri, number in self.world.property_numbers.items():
-            codes = {
-                code for kind in self._ends(iri) for code in self.schema.codes[kind]
-            } & ontology.classes.keys()
-            own = normalise_property(iri) is None
-            if own and any(ontology.is_a(code, "E54") for code in codes):
+        for iri, number in self.own_properties.items():
+            codes = {code for kind in self._ends(iri) for code in self.schema.codes[kind]}
+            if any(ontology.is_a(code, "E54") for code in codes & ontology.classes.keys()):
                 found[iri] = self._called_as(iri, number, "number")
         return found
 
@@ -785,12 +803,11 @@ class Lexicon:
             for code in LANGUAGES
             if self.step_stems(iri, code) & date_stems(code)
         }
-        for iri, number in world.property_numbers.items():
-            if number in world.with_literals and normalise_property(iri) is None:
-                rows = np.flatnonzero(world.literal_property == number)[:SAMPLED]
-                datatypes = [table.column("datatype")[int(row)].as_py() for row in rows]
-                if datatypes.count(YEAR) >= MOSTLY * len(rows):
-                    found[iri] = YEAR
+        for iri, number in self.own_literals.items():
+            rows = np.flatnonzero(world.literal_property == number)[:SAMPLED]
+            datatypes = [table.column("datatype")[int(row)].as_py() for row in rows]
+            if datatypes.count(YEAR) >= MOSTLY * len(rows):
+                found[iri] = YEAR
         return found
 
     @cached_property
@@ -1291,9 +1308,7 @@ class KindWords:
         for a "wreck event", or one of many of a kind, "fossil" for a "fossil specimen"; "" for others, and for what tells
         several classes apart: "mosaic inscription", "mosaic floor"."""
         rest, head = self._parted(text)
-        one_of_many = words_table("kinds")["kinds"]["specimen"]["words"].get(self.own.code, ())
-        general = self._general_nouns.union(map(self.own.stem, one_of_many))
-        alone = self._parting[rest] == 1 and self.own.stem(head) in general
+        alone = self._parting[rest] == 1 and self.own.stem(head) in self._general_nouns | self._ones_of_many
         return rest if rest and alone else ""
 
     def _parted(self, text: str) -> tuple[str, str]:
@@ -1307,6 +1322,12 @@ class KindWords:
         """Of how many classes of the data's own the names begin with the same words before their noun."""
         own = (texts for iri, texts in self._classes.items() if iri not in self.world.ontology.classes)
         return Counter(rest for texts in own for rest in {self._parted(fold(text))[0] for text in texts})
+
+    @cached_property
+    def _ones_of_many(self) -> Stems:
+        """What is one of many of its kind is called: specimens, samples."""
+        words = words_table("kinds")["kinds"]["specimen"]["words"].get(self.own.code, ())
+        return frozenset(map(self.own.stem, words))
 
     @cached_property
     def _general_nouns(self) -> Stems:

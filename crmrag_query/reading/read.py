@@ -10,6 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, cast
 
 import numpy as np
@@ -20,7 +21,7 @@ from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import FLAG_SUSPECT, united
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language, language
-from crmrag_query.ontology.load import Category, normalise_property
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import Outcome, dated, results
 from crmrag_query.plans.records import (
     Among,
@@ -478,9 +479,8 @@ def _is_close(rival: Reading, best: Reading, least: float) -> bool:
     """Whether another reading is as likely as the best one, within the margin: as a whole, or by its words alone."""
     margin = least if rival.doubt or rival.uncovered or not rival.size else MARGIN
     by_words = rival.size > 0 and rival.worded + 1e-6 >= best.worded - margin
-    by_words |= (
-        best.plan.compute.kind == "ask" and rival.worded > best.worded
-    )  # "no" is an answer like any other
+    # Of a question for yes or no, "no" is an answer like any other.
+    by_words |= best.plan.compute.kind == "ask" and rival.worded > best.worded
     return by_words or rival.score + 1e-6 >= best.score - margin
 
 
@@ -547,10 +547,6 @@ def _by_texts_too(plan: Plan, graph: Graph, world: World, own: Language) -> Plan
 MANY_NAMES = 4  # of a place or group in one language, and more
 
 
-def _codes(graph: Graph, node: int) -> set[str]:
-    return {graph.class_code(int(number)) for number in graph.types(node)}
-
-
 def _are_told_twice(release: Release, best: Reading, analysis: Analysis) -> bool:
     """Whether many of the people that a plan gives, or ranks, have the name of others of them: records of one person."""
     world, graph, plan = release[World], release[Graph], best.plan
@@ -579,7 +575,7 @@ def _are_groups_too(release: Release, best: Reading, analysis: Analysis) -> bool
     if not lists or "questions.who" in own.roles_within(analysis.reading.words):
         return False
     members = results(plan.model_copy(update={"compute": Compute()}), release[World]).members
-    codes = [_codes(graph, int(node)) for node in members[:LOOKED_THROUGH]]
+    codes = [graph.codes(int(node)) for node in members[:LOOKED_THROUGH]]
     return any("E21" in one for one in codes) and any("E74" in one for one in codes)
 
 
@@ -662,6 +658,7 @@ def _changed_otherwise(release: Release, best: Reading, analysis: Analysis) -> b
 
 CHANGED = frozenset({"modified_by", "modified_on", "modification"})
 CHANGES = frozenset({"P31i", "P110i", "P112i"})
+"""Relations, and steps, from a thing to what changed it and when."""
 
 
 def _says_more(release: Release, best: Reading, analysis: Analysis) -> bool:
@@ -671,24 +668,22 @@ def _says_more(release: Release, best: Reading, analysis: Analysis) -> bool:
     said = {own.stem(word) for word in analysis.reading.words if word not in own.stop}
     if not any(way.relations for way in ways_of(best.plan)):
         return False
-    for iri, number in world.property_numbers.items():
-        called = lexicon.own_names(iri, own.code) if normalise_property(iri) is None else frozenset[str]()
-        if not called or not called <= said or number in world.with_literals:
-            continue
 
-        def by_it(way: Way, iri: str = iri, number: int = number) -> Way:
-            paths = world.relations[way.relations[0]].paths if len(way.relations) == 1 else ()
-            held = world.adjacency.by_code
-            own_way = tuple(
-                tuple(iri if number in held.get(step.rstrip("*!"), ()) else step for step in path)
-                for path in paths
-            )
-            changed = tuple(new for new, old in zip(own_way, paths, strict=True) if new != old)
-            return way.model_copy(update={"relations": (), "paths": changed}) if changed else way
+    def by(iri: str, way: Way) -> Way:
+        number, held = lexicon.own_properties[iri], world.adjacency.by_code
+        paths = world.relations[way.relations[0]].paths if len(way.relations) == 1 else ()
+        own_way = tuple(
+            tuple(iri if number in held.get(step.rstrip("*!"), ()) else step for step in path)
+            for path in paths
+        )
+        changed = tuple(new for new, old in zip(own_way, paths, strict=True) if new != old)
+        return way.model_copy(update={"relations": (), "paths": changed}) if changed else way
 
-        if _gives_other(release, best, with_ways(best.plan, by_it)):
-            return True
-    return False
+    return any(
+        _gives_other(release, best, with_ways(best.plan, partial(by, iri)))
+        for iri, called in lexicon.own_links(own.code).items()
+        if called and called <= said
+    )
 
 
 def _made_in_some_role(release: Release, best: Reading, analysis: Analysis) -> bool:
@@ -705,7 +700,7 @@ Doubting = Callable[[Release, Reading, Analysis], bool]
 
 def _has_many_names(graph: Graph, node: int) -> bool:
     """Whether a place or a group is called by several names that are made of words, as no single one is."""
-    if graph.category(node) not in (Category.Place, Category.Actor) or "E21" in _codes(graph, node):
+    if graph.category(node) not in (Category.Place, Category.Actor) or "E21" in graph.codes(node):
         return False
     plain = (label for label in graph.labels(node) if label.text.replace(" ", "").isalpha())
     names = Counter(lang for lang, _ in {(label.lang, fold(label.text)) for label in plain})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -14,7 +14,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints, distinct, shared
 from crmrag_query.language import LANGUAGES, language
-from crmrag_query.ontology.load import Category, normalise_property
+from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import dated, related
 from crmrag_query.plans.kinds import SAMPLE, Walk, sample_of
 from crmrag_query.plans.records import Dated, Edge, Related, Way
@@ -36,7 +36,6 @@ from crmrag_query.timing import check
 
 NAMED_SO = 0.6  # what a walk gains by leading through events of a type that is named
 MOST_TYPED = 12  # walks through events of a type, between two things
-FLAGS = 5000  # literals of a property that are looked through for others than "true" and "false"
 KEPT = 4000  # lists of ways, and kinds of meanings, that are kept of one data set
 ONE_SIDED = 20  # as many dates with one end for one with the other: the other is not recorded
 MOST_WALKS = 60  # between two things, the cheapest ones
@@ -148,13 +147,11 @@ class Ties:
         if relations and said <= known and fitting and not any(roles) and not named_so:
             return relations
         walks = self._kept(("walks", code, near.key, far.key), lambda: self._walks(near, far, code))
-        steps = {step for one in walks for leg in one.legs for step in leg}
-        own = (self.lexicon.step_stems(step, code) for step in steps if self._is_own(step))
-        own_words = frozenset[str]().union(
-            *own
-        )  # what was "photographed by" somebody no "photographer" by trade need explain
-        called = {stem: types for stem, types in named_so.items() if stem not in own_words}
-        typed = {"": self.world.nodes_of(sum(roles, ()))} if any(roles) else called
+        if named_so:  # what was "photographed by" somebody no "photographer" by trade need explain
+            steps = {step for one in walks for leg in one.legs for step in leg if self._is_own(step)}
+            own_words = frozenset[str]().union(*(self.lexicon.step_stems(step, code) for step in steps))
+            named_so = {stem: types for stem, types in named_so.items() if stem not in own_words}
+        typed = {"": self.world.nodes_of(sum(roles, ()))} if any(roles) else named_so
         if typed:
             key = ("typed", code, near.key, far.key, frozenset(typed), roles)
             in_role = self._kept(key, lambda: self._typed(walks, near, far, typed, code))
@@ -415,19 +412,24 @@ class Ties:
             tuple(self.schema.inverse[step] for step in reversed(walk.steps)) if turned else walk.steps
             for walk in walks
         ]
+        own = self._with_own(ahead)
         for steps, walk in zip(ahead, walks, strict=True):
             tie = self._walk(steps, walk, len(walk.ends) / len(near.nodes) if turned else 0.5, code, tail)
-            yield replace(tie, stems=tie.stems - self._said_nearer(steps, ahead, code))
+            yield replace(tie, stems=tie.stems - self._said_nearer(steps, own, code))
 
-    def _said_nearer(self, steps: tuple[str, ...], walks: Collection[tuple[str, ...]], code: str) -> Stems:
+    def _with_own(self, walks: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+        """The walks that take a property of the data's own."""
+        return [steps for steps in walks if any(map(self._is_own, steps))]
+
+    def _said_nearer(self, steps: tuple[str, ...], walks: Iterable[tuple[str, ...]], code: str) -> Stems:
         """The words of properties of the data's own that other walks take where this one takes those above them: a ship is
         "launched" by what is called so, not by all that it was present at."""
         found = frozenset[str]()
         for other in walks:
-            apart = [at for at, step in enumerate(steps) if at < len(other) and other[at] != step]
+            apart = [pair for pair in zip(steps, other, strict=False) if pair[0] != pair[1]]
             if len(other) == len(steps) and len(apart) == 1:
-                step, own = steps[apart[0]], other[apart[0]]
-                number = self.world.property_numbers.get(own.removeprefix("^"))
+                step, own = apart[0]
+                number = self.lexicon.own_properties.get(own.removeprefix("^"))
                 above = (self.world.ontology.inverse(step) or "") if own.startswith("^") else step
                 if number is not None and number in self.world.adjacency.by_code.get(above, ()):
                     found |= self.lexicon.step_stems(own, code) - self.lexicon.step_stems(step, code)
@@ -444,8 +446,7 @@ class Ties:
 
     def _are_periods(self, far: Meaning) -> bool:
         """Whether all are periods and no events: an expedition is told of by those who took part in it, in all its parts."""
-        graph = self.world.graph
-        codes = {graph.class_code(int(one)) for node in far.nodes for one in graph.types(int(node))}
+        codes = frozenset[str]().union(*map(self.world.graph.codes, far.nodes.tolist()))
         return "E4" in codes and codes.isdisjoint({"E5", *self.world.ontology.subclasses("E5")})
 
     def _walk(
@@ -483,8 +484,7 @@ class Ties:
 
     def _is_own(self, step: str) -> bool:
         """Whether a step is by a property of the data's own."""
-        name = step.removeprefix("^")
-        return name in self.world.property_numbers and normalise_property(name) is None
+        return step.removeprefix("^") in self.lexicon.own_properties
 
     def _leads_back(self, step: str, after: str) -> bool:
         """Whether a step leads to where the one before came from, among others: from an apprentice to the apprenticeship, and
@@ -582,11 +582,12 @@ class Ties:
         goal = self.world.dated
         walks = self.schema.walks(nodes, goal, self.schema.kinds(goal), 3, MOST_WALKS)
         known = {walk.steps for walk in walks}
+        own = self._with_own(known)
         for walk in walks:
             nearer = len(walk.steps) > 2 and (*walk.steps[:-2], walk.steps[-1]) in known
             if self._ends_at_date(walk) and not nearer:
                 tie = self._walk(walk.steps, walk, 0.0, code)
-                said = tie.stems - self._said_nearer(walk.steps, known, code)
+                said = tie.stems - self._said_nearer(walk.steps, own, code)
                 if count := self._count(near, tie.way):
                     yield Tie(
                         tie.way, tie.key, said, tie.cost + 0.05, tie.last, share=count / len(near.nodes)
@@ -651,7 +652,7 @@ class Ties:
             changed = tie.way.paths[0][0] == "P31i" and making.isdisjoint(tie.stems & stems)
             if count := int(related(self.world, Related(way=tie.way))[near.nodes].sum()):
                 yield replace(tie, share=count / len(near.nodes), cost=tie.cost - MODIFIED * changed)
-        for iri in self.own_literals:  # "not *returned* yet", where a date of it is stated
+        for iri in self.lexicon.own_literals:  # "not *returned* yet", where a date of it is stated
             said, way = self.lexicon.step_stems(iri, code) - date_stems(code), Way(paths=((iri,),))
             if not stems.isdisjoint(said) and (
                 count := int(leading_to(self.world, way, None)[near.nodes].sum())
@@ -663,21 +664,15 @@ class Ties:
             if tie.stems & stems
         )
 
-    @cached_property
-    def own_literals(self) -> tuple[str, ...]:
-        """The properties of the data's own that state literals, by IRI."""
-        stated, known = self.world.with_literals, self.world.property_numbers
-        return tuple(
-            iri for iri, number in known.items() if number in stated and normalise_property(iri) is None
-        )
-
     def tells_whether(self, iri: str) -> bool:
         """Whether all that a property states is "true" or "false": "open to visitors"."""
         if iri not in self._flags:
-            table, number = self.world.graph.literal_table, self.world.property_numbers.get(iri)
-            rows = np.flatnonzero(table.column("property").to_numpy() == number) if number is not None else ()
-            said = set(table.column("value").take(pa.array(rows[:FLAGS])).to_pylist()) if len(rows) else set()
-            self._flags[iri] = bool(said) and said <= {"true", "false"}
+            number, values = (
+                self.world.property_numbers.get(iri),
+                self.world.graph.literal_table.column("value"),
+            )
+            stated = values.filter(pa.array(self.world.literal_property == number)).unique()
+            self._flags[iri] = 0 < len(stated) <= 2 and {"true", "false"}.issuperset(stated.to_pylist())
         return self._flags[iri]
 
     def _first(self, near: Meaning, code: str) -> Iterator[Tie]:

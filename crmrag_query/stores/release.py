@@ -170,7 +170,7 @@ class ReleaseStore:
 
     def told_of(self, node: int) -> int:
         """Of a mere name or text the entity whose document tells of it, else the node itself."""
-        codes = {self._graph.class_code(int(number)) for number in self._graph.types(node)}
+        codes = self._graph.codes(node)
         document = self._documents.document_of(node) if codes and codes <= LITTLE else None
         return node if document is None else self._documents.entity(document)
 
