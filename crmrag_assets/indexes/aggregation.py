@@ -106,12 +106,13 @@ def edges(adjacency: Adjacency, codes: Sequence[str]) -> tuple[Ints, Ints]:
 class MatchArrays(NamedTuple):
     """FR matches of one chunk, sorted, each once: two nodes, and the number of the FR in the catalogue between them.
 
-    All matches of a source are in one chunk.
+    All matches of a source are in one chunk. ``path``: which of the FR's paths leads there, the narrowest of several.
     """
 
     source: Ints
     relationship: npt.NDArray[np.int16]
     target: Ints
+    path: npt.NDArray[np.int16]
 
 
 @dataclass(frozen=True)
@@ -124,10 +125,10 @@ class MatchFiles:
     def __iter__(self) -> Iterator[MatchArrays]:
         for folder, nodes in zip(self.folders, self._nodes, strict=True):
             table = open_table(folder, "matches")
-            source, relationship, target = (
-                table.column(name).to_numpy() for name in ("entity", "relationship", "target")
+            source, relationship, target, path = (
+                table.column(name).to_numpy() for name in ("entity", "relationship", "target", "path")
             )
-            yield MatchArrays(nodes[source], relationship, nodes[target])
+            yield MatchArrays(nodes[source], relationship, nodes[target], path)
 
     @cached_property
     def _nodes(self) -> tuple[Ints, ...]:
@@ -281,7 +282,7 @@ def _all_groups(
 
 def _groups(chunk: MatchArrays, number: int, of_node: Hashes, of_relationship: Hashes) -> Groups:
     """The groups of one chunk; the FR takes part in their hashes, so no list serves two of them."""
-    source, relationship, target = chunk
+    source, relationship, target, _ = chunk
     first = np.flatnonzero(run_starts(source, relationship))
     plain = of_relationship[:, relationship[first]]
     if len(first):

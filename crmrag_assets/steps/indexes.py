@@ -27,7 +27,6 @@ from crmrag_assets.build.step import (
     contents,
 )
 from crmrag_assets.build.store import data_version
-from crmrag_assets.build.workers import side_by_side, workers_of
 from crmrag_assets.documents.satellites import satellite_kinds
 from crmrag_assets.indexes.aggregation import (
     AggregationSettings,
@@ -52,7 +51,7 @@ from crmrag_assets.indexes.encoder import (
 from crmrag_assets.indexes.entity_graph import homes, joined, related, stated
 from crmrag_assets.indexes.lexicon import write_lexicon
 from crmrag_assets.indexes.names import names_of, write_names
-from crmrag_assets.indexes.profile import Part, TieCounts, count_ties, make_profile, write_profile
+from crmrag_assets.indexes.profile import make_profile, write_profile
 from crmrag_assets.indexes.sparse import KnownCounts, count_new_terms, count_terms, postings_of, write_sparse
 from crmrag_assets.indexes.token_vectors import BEGINNING, write_token_vectors
 from crmrag_assets.opened import (
@@ -344,9 +343,13 @@ def write_aggregation_index(context: BuildContext, folder: Path, chunk: str | No
         pagerank=context.method.pagerank,
         works=context.method.aggregation,
     )
+    return dict(write_aggregation(graph_of(context), matches_of(context), settings, folder))
+
+
+def matches_of(context: BuildContext) -> MatchFiles:
+    """The matches of the Fundamental Relationships, of all entities."""
     folders = [context.folder("fr_documents", key) for key in chunks_of(context)]
-    matches = MatchFiles(folders, numbering_of(context))
-    return dict(write_aggregation(graph_of(context), matches, settings, folder))
+    return MatchFiles(folders, numbering_of(context))
 
 
 def dates_inputs(context: BuildContext, chunk: str | None) -> Inputs:
@@ -402,27 +405,24 @@ def write_lexicon_table(context: BuildContext, folder: Path, chunk: str | None) 
 
 
 def profile_inputs(context: BuildContext, chunk: str | None) -> Inputs:
-    return contents(context, "graph", "date_index") | {"title": context.config.title or context.name}
+    title = {"title": context.config.title or context.name}
+    return contents(context, "graph", "date_index", "fr_documents") | title
 
 
 def write_data_profile(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """What occurs in the data and how it is modelled: classes, types, relationships, properties, literals, with examples.
 
-    `profile.md` is the page to read; `profile.json` guides how questions are parsed and linked.
+    `profile.md` is the page to read; from `profile.json` a language model is told what may be asked for.
     """
-    dates, ontology = DateIndex.open(context.folder("date_index")), context.vocabulary.ontology
-    count = workers_of(context, len(chunks_of(context)))
-    counted = side_by_side(context, _ties, [(part, count) for part in range(count)], count)
     content = make_profile(
-        graph_of(context), dates, ontology, context.method, catalogue_of(context), list(counted)
+        graph_of(context),
+        DateIndex.open(context.folder("date_index")),
+        context.vocabulary.ontology,
+        context.method,
+        catalogue_of(context),
+        matches_of(context),
     )
     return dict(write_profile(content, context.config.title or context.name, folder))
-
-
-def _ties(context: BuildContext, part: Part) -> TieCounts:
-    return count_ties(
-        graph_of(context), context.vocabulary.ontology, context.method, catalogue_of(context), part
-    )
 
 
 ENCODER = Step("encoder", 3, write_encoder, inputs=encoder_inputs)
@@ -452,7 +452,7 @@ LEXICON = Step(
     apart=always,
 )  # fmt: skip
 PROFILE = Step(
-    "profile", 1, write_data_profile, needs=("graph", "date_index"), inputs=profile_inputs, apart=always,
+    "profile", 2, write_data_profile, needs=("graph", "date_index", "fr_documents"), inputs=profile_inputs, apart=always,
     parts=(
         "profile", "names", "dates", "aggregation", "documents.type_properties", "categories", "relationships",
         "ontology",

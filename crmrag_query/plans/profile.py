@@ -18,7 +18,8 @@ from crmrag_query.artifacts.manifest import other_version, rebuild
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+READ_VERSIONS = (1, 2)  # the first tells of each path how many pairs no other path gives as well
 PROFILE, READABLE = "profile.json", "profile.md"
 
 Counted = tuple[str, int]
@@ -77,12 +78,11 @@ class TypeProfile:
 
 @dataclass(frozen=True, slots=True)
 class PathProfile:
-    """``pairs`` that the path gives, and those that no other path of its relationship gives (``alone``)."""
+    """``pairs`` of the relationship for which this is the narrowest of the paths that lead there."""
 
     id: str
     steps: str
     pairs: int
-    alone: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +230,8 @@ class Profile:
         try:
             found = json.loads(path.read_bytes())
             version = found.get("schema") if isinstance(found, dict) else None
-            if version != SCHEMA_VERSION:
-                raise other_version("The profile", folder, version, [SCHEMA_VERSION])
+            if version not in READ_VERSIONS:
+                raise other_version("The profile", folder, version, READ_VERSIONS)
             return cls(TypeAdapter(Content).validate_python(found))
         except (OSError, ValueError) as error:
             raise ReleaseError(f"No profile in {folder}: {_what(error)}.", rebuild(folder)) from error

@@ -66,8 +66,9 @@ def matches_of(graph: Graph) -> list[MatchArrays]:
 
 
 def chunk_of(matches: set[tuple[int, int, int]]) -> MatchArrays:
-    columns = np.array(sorted(matches), np.int64).reshape(-1, 3).T
-    return MatchArrays(*(c.astype(k) for c, k in zip(columns, (np.int32, np.int16, np.int32), strict=True)))
+    source, relationship, target = np.array(sorted(matches), np.int32).reshape(-1, 3).T
+    path = np.zeros(len(source), np.int16)
+    return MatchArrays(source, relationship.astype(np.int16), target, path)
 
 
 def settings_for(graph: Graph) -> AggregationSettings:
@@ -145,7 +146,7 @@ def test_matches_are_read_from_their_files(tmp_path: Path) -> None:
     files = MatchFiles([tmp_path], numbering)
     for _ in range(2):
         (chunk,) = files
-        assert [column.tolist() for column in chunk] == [[1, 1], [0, 2], [5, 6]]
+        assert [column.tolist() for column in chunk] == [[1, 1], [0, 2], [5, 6], [0, 1]]
 
 
 NODES, KINDS = 9, 3
