@@ -1,4 +1,4 @@
-"""What of a text is the question: no brackets, no sentences that only lead up to it."""
+"""What of a text is the question: no brackets, no sentences that only lead up to it, no examples."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ from tests.support.parse_world import Museum
     ("Which works by William T. Walters are there?", "Which works by William T. Walters are there?"),
     ("Which works show St. George?", "Which works show St. George?"),
     ("Was J. S. Bach painted?", "Was J. S. Bach painted?"),
+    # examples of what all are meant of, and only these
+    ("For each office - abbess, prioress - how many nuns held it?", "For each office how many nuns held it?"),
+    ("Which works - paintings, drawings - are by Berg?", "Which works - paintings, drawings - are by Berg?"),
+    ("How many prints of each kind - etchings, woodcuts and so on?", "How many prints of each kind?"),
+    ("Wie viele Drucke jeder Art - Holzschnitte, Radierungen usw.?", "Wie viele Drucke jeder Art?"),
+    ("Πόσα χαρακτικά κάθε είδους - ξυλογραφίες, χαλκογραφίες κλπ.;", "Πόσα χαρακτικά κάθε είδους;"),
     ("", ""),
 ])  # fmt: skip
 def test_the_question_of_a_text(text: str, question: str) -> None:
