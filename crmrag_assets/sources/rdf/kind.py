@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -35,6 +34,8 @@ from crmrag_query.errors import CrmRagError, SourceError
 from crmrag_query.ontology.load import normalise_class, normalise_property
 from crmrag_query.syntax import LONGEST, SHORTEN, TOO_LONG, OutOfBounds
 
+STATEMENTS = 1000  # of each file that a first look reads
+
 
 @dataclass(frozen=True)
 class RdfFiles(FileSource):
@@ -49,44 +50,52 @@ class RdfFiles(FileSource):
     def format_of(self, path: Path) -> str:
         return format_of(path).name
 
-    def fingerprint_of(self, checksums: Mapping[Path, str]) -> str:
-        """SHA-256 of formats, contents, base IRI and JSON-LD contexts, given the SHA-256 of each file."""
-        contents = self.contents(checksums)
-        contents += sorted(f"{address} {sha256_file(path)}" for address, path in self.contexts.items())
-        return hashlib.sha256("\n".join([self.base_iri, *contents]).encode()).hexdigest()
+    def settings(self) -> str:
+        return self.base_iri
 
-    def look(self, statements: int) -> Iterator[tuple[Path, int, Tally]]:
-        """Each file with how many of its first statements were read, at most so many, and its faults; SourceError for one
-        that no build could read."""
-        for path in self._existing():
-            tally, count = Tally(file=self.shown(path)), 0
-            kind = format_of(path)
-            with ByteStream(path) as stream, _within_bounds(path):
-                for columns, quads in _portions(
-                    stream, kind, self.base_iri, tally, self.contexts, statements
-                ):
-                    count += len(columns) + len(quads)
-                    if count >= statements:
-                        break
-            if not count and tally.broken_count:
-                raise _unreadable(path, kind, tally)
-            yield path, min(count, statements), tally
+    def contents(self, checksums: Mapping[Path, str]) -> list[str]:
+        """With the JSON-LD contexts, too."""
+        contexts = sorted(f"{address} {sha256_file(path)}" for address, path in self.contexts.items())
+        return [*super().contents(checksums), *contexts]
+
+    def beginning(self, path: Path) -> tuple[int, Tally]:
+        """How many of the first STATEMENTS of a file were read, and its faults; SourceError where no build could read it."""
+        tally, count = Tally(file=self.shown(path)), 0
+        for _, columns, quads in self._portions(path, tally, STATEMENTS):
+            count += len(columns) + len(quads)
+            if count >= STATEMENTS:
+                break
+        return min(count, STATEMENTS), tally
 
     def write(self, path: Path, writer: SpoolWriter, tally: Tally, progress: Progress) -> int:
         """Lines are taken apart as tables, which is faster than a triple at a time."""
-        kind, faults, triples = format_of(path), tally.broken_count, 0
-        blank: list[ox.Quad] = []
-        with ByteStream(path) as stream, _within_bounds(path):
-            for columns, quads in _portions(stream, kind, self.base_iri, tally, self.contexts):
-                triples += len(columns) + len(quads)
-                blank += writer.add(quads, columns)
-                progress.advance(stream.position, None, f"reading {tally.file}")
-            writer.add_blank(blank)
-            if writer.longest >= LONGEST:  # not every parser refuses it
-                raise OutOfBounds(TOO_LONG, SHORTEN)
-        if not triples and tally.broken_count > faults:
-            raise _unreadable(path, kind, tally)
+        triples, blank = 0, list[ox.Quad]()
+        for position, columns, quads in self._portions(path, tally):
+            triples += len(columns) + len(quads)
+            blank += writer.add(quads, columns)
+            progress.advance(position, None, f"reading {tally.file}")
+        writer.add_blank(blank)
+        if writer.longest >= LONGEST:  # not every parser refuses it
+            raise SourceError(f"{path} is not read: {TOO_LONG}.", SHORTEN)
         return triples
+
+    def _portions(
+        self, path: Path, tally: Tally, portion: int = PORTION
+    ) -> Iterator[tuple[int, pl.DataFrame, list[ox.Quad]]]:
+        """A file's triples, some at a time: bytes read so far, those of plain lines with columns of schema COLUMNS, and the
+        others. SourceError where nothing can be read."""
+        kind, faults, found = format_of(path), tally.broken_count, 0
+        with ByteStream(path) as stream, _within_bounds(path):
+            if kind in (N_TRIPLES, N_QUADS):
+                parts = read_lines(stream, kind, tally)
+            else:
+                statements = read_statements(stream, kind, self.base_iri, tally, self.contexts)
+                parts = ((NO_COLUMNS, part) for part in iter(lambda: list(islice(statements, portion)), []))
+            for columns, quads in parts:
+                found += len(columns) + len(quads)
+                yield stream.position, columns, quads
+        if not found and tally.broken_count > faults:
+            raise _unreadable(path, kind, tally)
 
     def accept(self, survey: Survey) -> None:
         super().accept(survey)
@@ -98,22 +107,6 @@ class RdfFiles(FileSource):
             f"There is no class or property of CIDOC-CRM in {shown} ({survey.triples:,} triples; properties: {seen}).",
             "Name files with CIDOC-CRM data, or add your ontology with `crmrag ontology extract`.",
         )
-
-
-def _portions(
-    stream: ByteStream,
-    kind: ox.RdfFormat,
-    base: str,
-    tally: Tally,
-    contexts: Mapping[str, Path],
-    portion: int = PORTION,
-) -> Iterator[tuple[pl.DataFrame, list[ox.Quad]]]:
-    if kind in (N_TRIPLES, N_QUADS):
-        yield from read_lines(stream, kind, tally)
-        return
-    quads = read_statements(stream, kind, base, tally, contexts)
-    while part := list(islice(quads, portion)):
-        yield NO_COLUMNS, part
 
 
 @contextmanager
@@ -139,12 +132,8 @@ def _unreadable(path: Path, kind: ox.RdfFormat, tally: Tally) -> SourceError:
         return SourceError(f"{path} is written in UTF-16.", "Save it in UTF-8, as RDF asks for.")
     looks = sniff(head)
     hint = f"It looks like {looks.name}: give it that extension." if looks and looks != kind else ""
-    first = f" First fault: {tally.broken[-1]}." if tally.broken else ""
-    return SourceError(f"Nothing in {path} can be read as {kind.name}.{first}", hint or "Check the file.")
-
-
-STATEMENTS = 1000
-"""Statements of each file that are read."""
+    what = f"Nothing in {path} can be read as {kind.name}. First fault: {tally.broken[-1]}."
+    return SourceError(what, hint or "Check the file.")
 
 
 def open_files(config: RdfConfig, opening: Opening) -> RdfFiles:
@@ -154,21 +143,20 @@ def open_files(config: RdfConfig, opening: Opening) -> RdfFiles:
 
 def look(config: RdfConfig, opening: Opening) -> Iterator[str]:
     """What is wrong with the first statements of each file."""
-    whole = open_files(config, opening)
-    for path in whole.files:
-        yield from _of_file(replace(whole, files=(path,)), path)
-
-
-def _of_file(file: RdfFiles, path: Path) -> Iterator[str]:
-    try:
-        for _, count, tally in file.look(STATEMENTS):
-            if tally.broken_count:
-                first = f" ({tally.broken[0]})" if tally.broken else ""
-                yield f"{path}: {tally.broken_count} of the first {count:,} statements cannot be read{first}. Correct them."
-            elif not count:
-                yield f"{path}: there is no statement in it. Did the export fail? Write it again."
-    except CrmRagError as error:
-        yield str(error)
+    source = open_files(config, opening)
+    for path in source.files:
+        try:
+            count, tally = source.beginning(path)
+        except CrmRagError as error:
+            yield str(error)
+            continue
+        if tally.broken_count:
+            faults = (
+                f"{tally.broken_count} of the first {count:,} statements cannot be read ({tally.broken[0]})"
+            )
+            yield f"{path}: {faults}. Correct them."
+        elif not count:
+            yield f"{path}: there is no statement in it. Did the export fail? Write it again."
 
 
 KIND = Kind(RdfConfig, open_files, look)
