@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 import pyoxigraph as ox
 
-from crmrag_assets.build.step import Progress
 from crmrag_assets.harvest.report import Missing
 from crmrag_assets.harvest.spool import blank_ends, components
 from crmrag_assets.sources.endpoint import queries
@@ -36,7 +35,6 @@ from crmrag_assets.sources.endpoint.queries import (
 )
 from crmrag_assets.sources.endpoint.results import Row, Term
 from crmrag_assets.sources.rdf.lines import valid_iri
-from crmrag_query.config.reading import Requests
 from crmrag_query.syntax import RDF_TYPE
 
 T = TypeVar("T")
@@ -139,7 +137,7 @@ class Blanks:
     counted: int | None = None
 
 
-def harvest_blanks(client: Client, settings: Requests, progress: Progress) -> Blanks:
+def harvest_blanks(client: Client) -> Blanks:
     """Every triple with a blank node in whole components; raises SourceError when the endpoint stops answering."""
     try:
         counted = client.count(queries.count(queries.touching(client.scope)))
@@ -147,8 +145,8 @@ def harvest_blanks(client: Client, settings: Requests, progress: Progress) -> Bl
         counted = None
     if counted == 0:
         return Blanks([], (), 0)
-    harvest = _Harvest(client, settings, progress, counted)
-    if counted is not None and counted <= settings.blank_rows:
+    harvest = _Harvest(client, counted)
+    if counted is not None and counted <= client.settings.blank_rows:
         with suppress(Unanswered):
             return harvest.at_once(counted)
     return harvest.run()
@@ -165,18 +163,6 @@ class _Rung:
     @property
     def hopeless(self) -> bool:
         return not self.answered and self.refused >= REFUSALS
-
-
-@dataclass(frozen=True)
-class _Held:
-    """What is known of an anchor after its last response: components that are its own, whole and in part."""
-
-    whole: list[Piece] = field(default_factory=list)
-    partial: list[Piece] = field(default_factory=list)
-
-    @property
-    def parents(self) -> bool:
-        return any(piece.parents for piece in self.partial)
 
 
 class Lacking(Unanswered):
@@ -218,19 +204,18 @@ class _Sizes:
 class _Harvest:
     """Walks from anchor to anchor in their order; what is taken, what is missing."""
 
-    def __init__(self, client: Client, settings: Requests, progress: Progress, counted: int | None) -> None:
-        self._client, self._settings, self._progress = client, settings, progress
-        self._counted = counted
+    def __init__(self, client: Client, counted: int | None) -> None:
+        self._client, self._settings, self._counted = client, client.settings, counted
         self._responses = self._unreadable = 0  # rows with an IRI that no repair makes valid
-        self._rungs = [_Rung(walk) for walk in walks(settings.blank_depth)]
+        self._rungs = [_Rung(walk) for walk in walks(self._settings.blank_depth)]
         self._first = 0  # rung that most anchors needed lately
-        self._sizes = _Sizes(settings.batch_entities)
+        self._sizes = _Sizes(self._settings.batch_entities)
         self._anchors = set[str]()
         self._spelt: Mapping[str, tuple[str, ...]] = {}
         self._split = set[str]()  # anchors that are asked property by property
         self._failed = set[Anchor]()  # anchors that nothing was got from
         self._reasons = dict[Anchor, str]()
-        self._held = dict[Anchor, _Held]()
+        self._held = dict[Anchor, list[Piece]]()  # components that are an anchor's own, by its last response
         self._quads: list[ox.Quad] = []
         self._missing: list[Missing] = []
 
@@ -255,7 +240,6 @@ class _Harvest:
             if self._left() == 0:
                 break
             self._climb(todo[at : at + size])
-            self._progress.advance(len(self._quads), self._counted, "triples with blank nodes")
         if self._left():
             with suppress(Unanswered):  # those that several graphs repeat once
                 self._counted = self._client.count(queries.count_touching_once(self._client.scope))
@@ -294,7 +278,7 @@ class _Harvest:
         if anchor == RINGS:
             return not walk.upwards and walk.longest <= self._settings.blank_depth
         held = self._held.get(anchor)
-        return walk != around(SHORT) or held is None or held.parents
+        return walk != around(SHORT) or held is None or any(piece.parents for piece in held)
 
     def _asked(self, rung: _Rung, anchors: list[Anchor]) -> list[Anchor]:
         """Ask for all these anchors by one walk, in batches as large as come whole; those still open."""
@@ -395,15 +379,15 @@ class _Harvest:
 
     def _settled(self, batch: list[Anchor], pieces: Sequence[Piece]) -> list[Anchor]:
         """Take the components that belong to these anchors; those of which one is not whole stay open."""
-        held = {anchor: _Held() for anchor in batch}
+        held = {anchor: list[Piece]() for anchor in batch}
         for piece in pieces:
-            if own := held.get(self._home(piece)):
-                (own.whole if piece.whole else own.partial).append(piece)
+            if (home := self._home(piece)) in held:
+                held[home].append(piece)
         self._held |= held
         for anchor in batch:
-            if not held[anchor].partial:
+            if all(piece.whole for piece in held[anchor]):
                 self._take(anchor)
-        return [anchor for anchor in batch if held[anchor].partial]
+        return [anchor for anchor in batch if anchor in self._held]
 
     def _home(self, piece: Piece) -> Anchor:
         """The anchor that the piece is taken from: its first one that did not fail."""
@@ -415,16 +399,17 @@ class _Harvest:
         return ROOTS if piece.topped else RINGS
 
     def _take(self, anchor: Anchor) -> None:
-        for piece in self._held.pop(anchor).whole:
-            self._quads += piece.quads
-            self._client.brought(len(piece.quads))
+        for piece in self._held.pop(anchor):
+            if piece.whole:
+                self._quads += piece.quads
+                self._client.brought(len(piece.quads))
 
     def _give_up(self, anchor: Anchor) -> None:
         """Take what is whole, name what is not."""
         if anchor not in self._held:
             self._fail(anchor, self._reasons.get(anchor, "it was not answered"))
             return
-        partial = self._held[anchor].partial
+        partial = [piece for piece in self._held[anchor] if not piece.whole]
         if anchor not in LOOSE:
             for piece in partial:
                 by = min((by for iri, by in piece.hangs if iri == anchor.iri), default="")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from crmrag_assets.build.step import Progress, SilentProgress, Turns, chunk_bits
+from crmrag_assets.build.step import Progress, Turns, chunk_bits
 from crmrag_assets.harvest.report import MERGED, REPEATED, Gathered, Missing, Tally, Traffic
 from crmrag_assets.harvest.source import (
     ETAG,
@@ -378,7 +378,7 @@ class SparqlEndpoint:
         with client.workers() as pool:
             counting = pool.submit(self._counts)
             require_crm(client)
-            fetching = pool.submit(harvest_blanks, client, client.settings, SilentProgress())
+            fetching = pool.submit(harvest_blanks, client)
             subjects = discover_subjects(client, journal, excluded.excluded_types, progress)
             counted, blanks = counting.result(), fetching.result()
         tally, distinct = Tally(), list(dict.fromkeys(blanks.quads))

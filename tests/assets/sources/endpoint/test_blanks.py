@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crmrag_assets.build.step import SilentProgress
 from crmrag_assets.harvest.spool import Skolemiser, canonical, components
 from crmrag_assets.sources.endpoint.blanks import Blanks, harvest_blanks
 from crmrag_assets.sources.endpoint.client import Client, Unanswered
@@ -85,7 +84,7 @@ class InMemory(Client):
 
 
 def harvested(client: InMemory) -> Blanks:
-    return harvest_blanks(client, client.settings, SilentProgress())
+    return harvest_blanks(client)
 
 
 def blank(quads: Iterable[ox.Quad]) -> Graph:
