@@ -376,7 +376,7 @@ class BuildResult:
 
 
 @dataclass(frozen=True)
-class _Recording:
+class _Recording(Reporter):
     """Keeps each outcome, and tells the reporter of it."""
 
     inner: Reporter
@@ -385,8 +385,8 @@ class _Recording:
     def started(self, artifact: str, chunks: int) -> None:
         self.inner.started(artifact, chunks)
 
-    def progress(self, artifact: str) -> Any:
-        return self.inner.progress(artifact)
+    def within(self, artifact: str, done: int, total: int | None, note: str) -> None:
+        self.inner.within(artifact, done, total, note)
 
     def finished(self, outcome: Outcome) -> None:
         self.result.outcomes.append(outcome)
@@ -850,11 +850,10 @@ def _is_encoded(
     made_from, rebuild = _identity(goal), goal.config.rebuild
     reporter = current_reporter()
     reporter.started("embeddings", 1)
-    progress = reporter.progress("embeddings")
     for batch in encode_ahead(goal):
         result.encoded += len(batch.windows)
         _count_cost(goal, batch.windows, result)
-        progress.advance(batch.texts, texts, "texts")
+        reporter.within("embeddings", batch.texts, texts, "texts")
         if _identity(goal) != made_from or (not request.now and not is_open(rebuild, clock())):
             return False
     return True

@@ -17,7 +17,7 @@ from dagster import DagsterInstance
 from sqlalchemy.exc import IntegrityError
 
 from crmrag_assets.build.context import open_context
-from crmrag_assets.build.step import BuildContext, LineReporter, Reporter, current_reporter
+from crmrag_assets.build.step import BuildContext, LineReporter, Reporter, StepProgress, current_reporter
 from crmrag_assets.instance import known_betas
 
 
@@ -47,7 +47,7 @@ class BuildResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def context(self, dataset: str, artifact: str, reporter: Reporter) -> BuildContext:
         """The build context of a data set, which reports as ``artifact``."""
-        return replace(self.opened(dataset), progress=reporter.progress(artifact))
+        return replace(self.opened(dataset), progress=StepProgress(reporter, artifact))
 
 
 def from_environment() -> BuildResource:

@@ -421,14 +421,14 @@ def document_buckets(chunk: str, count: int) -> range:
     return buckets_of(chunk, chunk_bits(count, DOCUMENTS))
 
 
-class Reporter(Protocol):
-    """Told of every artifact of a build, in the order of work."""
+class Reporter:
+    """Told of every artifact of a build, in the order of work. This one tells nobody."""
 
     def started(self, artifact: str, chunks: int) -> None:
         """Work on an artifact begins; ``chunks`` is 1 for an artifact of the whole data set."""
 
-    def progress(self, artifact: str) -> Progress:
-        """Where a step reports its own progress."""
+    def within(self, artifact: str, done: int, total: int | None, note: str) -> None:
+        """Progress inside a step, as its `Progress` is told it."""
 
     def finished(self, outcome: Outcome) -> None:
         """An artifact or one chunk of it is finished."""
@@ -437,41 +437,21 @@ class Reporter(Protocol):
         """Something that a person who waits should know, in a sentence."""
 
 
-class SilentReporter:
-    """Tells nobody."""
+@dataclass(frozen=True)
+class StepProgress:
+    """Progress of a step, which a reporter is told."""
 
-    def started(self, artifact: str, chunks: int) -> None:
-        pass
+    reporter: Reporter
+    artifact: str
 
-    def progress(self, artifact: str) -> Progress:
-        return SilentProgress()
-
-    def finished(self, outcome: Outcome) -> None:
-        pass
-
-    def remark(self, text: str) -> None:
-        pass
+    def advance(self, done: int, total: int | None = None, note: str = "") -> None:
+        self.reporter.within(self.artifact, done, total, note)
 
 
 NAME_WIDTH = 18
 UNITS = {"embeddings": "windows"}  # what a step counts that does not say so itself
 COUNTED = ("chunks", "documents", "files", "texts", "triples", "windows")
 SHORT = 100  # seconds that are not told in minutes
-
-
-class Within(Protocol):
-    """A reporter that is told of progress inside a step."""
-
-    def within(self, artifact: str, done: int, total: int | None, note: str) -> None: ...
-
-
-@dataclass(frozen=True)
-class StepProgress:
-    reporter: Within
-    artifact: str
-
-    def advance(self, done: int, total: int | None = None, note: str = "") -> None:
-        self.reporter.within(self.artifact, done, total, note)
 
 
 @dataclass
@@ -488,7 +468,7 @@ class _Work:
 
 
 @dataclass
-class LineReporter:
+class LineReporter(Reporter):
     """For logs and pipes: a line when an artifact is finished, unless the data set does without it, and one every ``pause``
     seconds while it is made."""
 
@@ -500,9 +480,6 @@ class LineReporter:
     def started(self, artifact: str, chunks: int) -> None:
         now = self.clock()
         self._works[artifact] = _Work(chunks, now, now)
-
-    def progress(self, artifact: str) -> Progress:
-        return StepProgress(self, artifact)
 
     def finished(self, outcome: Outcome) -> None:
         artifact = outcome.record.artifact
@@ -618,7 +595,7 @@ def reporting_to(reporter: Reporter) -> Iterator[None]:
 
 def current_reporter(fallback: Reporter | None = None) -> Reporter:
     """The reporter of the running build, else ``fallback``, else a silent one."""
-    return _CURRENT.get() or fallback or SilentReporter()
+    return _CURRENT.get() or fallback or Reporter()
 
 
 TOP = 25

@@ -28,7 +28,6 @@ from crmrag_assets.build.step import (
     Outcome,
     Reporter,
     Row,
-    StepProgress,
     amount,
 )
 from crmrag_assets.harvest.report import Broken, Missing
@@ -70,14 +69,14 @@ def told_where_it_stopped(console: Console, kept: str) -> Iterator[None]:
 @contextmanager
 def reported(console: Console, data: Path, quiet: bool) -> Iterator[tuple[Any, Reporter]]:
     """Within the block, Dagster's records of a data folder, and what tells of progress: bars in a terminal, else lines."""
-    from crmrag_assets.build.step import LineReporter, SilentReporter
+    from crmrag_assets.build.step import LineReporter
     from crmrag_assets.build.store import disk_explained
     from crmrag_assets.instance import open_instance
 
     bars = BarReporter(console)
     shown = console.is_terminal and not quiet
     reporter: Reporter = (
-        bars if shown else SilentReporter() if quiet else LineReporter(partial(write_line, console))
+        bars if shown else Reporter() if quiet else LineReporter(partial(write_line, console))
     )
     with disk_explained(data), open_instance(data) as instance, bars.bars if shown else nullcontext():
         yield instance, reporter
@@ -195,7 +194,7 @@ def show_concerns(console: Console, release: Path) -> None:
 
 
 @dataclass
-class BarReporter:
+class BarReporter(Reporter):
     """One bar an artifact; within a chunk, the step's own progress is the bar's note."""
 
     console: Console
@@ -217,9 +216,6 @@ class BarReporter:
     def started(self, artifact: str, chunks: int) -> None:
         self._chunks[artifact] = chunks
         self._tasks[artifact] = self.bars.add_task(artifact, total=None if chunks == 1 else chunks, note="")
-
-    def progress(self, artifact: str) -> StepProgress:
-        return StepProgress(self, artifact)
 
     def finished(self, outcome: Outcome) -> None:
         artifact = outcome.record.artifact

@@ -28,10 +28,9 @@ def reporter() -> tuple[LineReporter, StringIO, list[float]]:
 def test_a_pipe_is_told_every_ten_seconds_and_at_the_end() -> None:
     told, text, now = reporter()
     told.started("embeddings", 1)
-    progress = told.progress("embeddings")
     for second in range(0, 31, 2):
         now[0] = second
-        progress.advance(10 * second, 600)
+        told.within("embeddings", 10 * second, 600, "")
     told.finished(OUTCOME)
     assert text.getvalue().splitlines() == [
         "embeddings         100 of 600 windows, 50 s left",
@@ -44,9 +43,9 @@ def test_a_pipe_is_told_every_ten_seconds_and_at_the_end() -> None:
 def test_what_was_there_before_does_not_count_as_pace() -> None:
     told, text, now = reporter()
     told.started("embeddings", 1)
-    told.progress("embeddings").advance(500, 600)
+    told.within("embeddings", 500, 600, "")
     now[0] = 10
-    told.progress("embeddings").advance(510, 600)
+    told.within("embeddings", 510, 600, "")
     assert "510 of 600 windows, 90 s left" in text.getvalue()
 
 

@@ -14,7 +14,7 @@ import dagster as dg
 import pytest
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from crmrag_assets.build.step import SilentReporter
+from crmrag_assets.build.step import Reporter
 from crmrag_assets.instance import database_trouble, open_instance, trouble_in_words
 from crmrag_assets.launch import BuildResult
 from crmrag_query.artifacts.release import open_release
@@ -33,7 +33,7 @@ time.sleep(float(sys.argv[2]))
 
 
 @dataclass
-class Injury(SilentReporter):
+class Injury(Reporter):
     """Does harm when work on the graph begins, once."""
 
     harm: Callable[[], object]
