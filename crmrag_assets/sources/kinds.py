@@ -38,11 +38,6 @@ class Opening:
     made: Mapping[str, Sequence[Path]] = field(default_factory=dict)
 
 
-def nothing_wrong(config: Any, opening: Opening) -> Iterator[str]:
-    """Of a kind of which nothing is looked at before a build."""
-    return iter(())
-
-
 @dataclass(frozen=True)
 class Kind:
     """A kind of source: what is declared of it, and how that becomes a source.
@@ -54,7 +49,7 @@ class Kind:
 
     config: type[SourceConfig]
     open: Callable[[Any, Opening], Source]
-    look: Callable[[Any, Opening], Iterator[str]] = nothing_wrong
+    look: Callable[[Any, Opening], Iterator[str]] | None = None
     ask: Callable[[Any, Method], Iterable[str]] | None = None
 
 

@@ -13,8 +13,8 @@ from crmrag_query.config.sources import SourceConfig, source_kinds
 def first_statements(dataset: DatasetConfig, method: Method) -> Iterator[str]:
     """What is wrong with the first of a data set's data, where that is read without asking anybody: one message each."""
     for one in dataset.sources:
-        opening = Opening(method, dataset.paths_of(one), dataset.root)
-        yield from kind_of(one.kind).look(one.config, opening)
+        if look := kind_of(one.kind).look:
+            yield from look(one.config, Opening(method, dataset.paths_of(one), dataset.root))
 
 
 def first_look(config: SourceConfig, method: Method) -> list[str]:

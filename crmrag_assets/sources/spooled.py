@@ -151,13 +151,15 @@ def _opened(path: Path) -> pa.NativeFile:
         ) from error
 
 
+def extension_of(path: Path) -> str:
+    """The ending of a file's name that tells its format, in small letters: that of a compression aside."""
+    plain = path.with_suffix("") if path.suffix.lower() in EXTENSIONS else path
+    return plain.suffix.lower()
+
+
 def format_of(path: Path) -> ox.RdfFormat:
     """Format of a file, plain or compressed; raises SourceError when neither name nor content tells."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in EXTENSIONS:
-        suffixes.pop()
-    known = BY_EXTENSION.get(suffixes[-1]) if suffixes else None
-    found = known or sniff(head_of(path))
+    found = BY_EXTENSION.get(extension_of(path)) or sniff(head_of(path))
     if found is None:
         names = ", ".join(sorted(BY_EXTENSION))
         raise SourceError(f"{path} is in no RDF format we know.", f"Name it by its format: {names} or .rdf.")
@@ -188,10 +190,26 @@ def sniff(head: str) -> ox.RdfFormat | None:
 
 
 # What sources that are no RDF are stated with.
-TYPE, LABEL = ox.NamedNode(RDF_TYPE), ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+TYPE, LABEL = ox.NamedNode(RDF_TYPE), ox.NamedNode(f"{RDFS}label")
+PROPERTY = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#Property")
 CRM = "http://www.cidoc-crm.org/cidoc-crm/"
 CONCEPT, HAS_TYPE = ox.NamedNode(f"{CRM}E55_Type"), ox.NamedNode(f"{CRM}P2_has_type")
+PAGES = {"en": "Page", "de": "Seite", "el": "Σελίδα", "es": "Página", "fr": "Page", "it": "Pagina"}
 QUADS = 20_000  # handed over at once
+
+
+def literal(text: str, language: str) -> ox.Literal:
+    return ox.Literal(text, language=language) if language else ox.Literal(text)
+
+
+def class_of_pages(page: ox.NamedNode, names: Mapping[str, str] = PAGES) -> tuple[ox.Quad, ...]:
+    """What a page is, an information object, and its ``names`` by language: by this class it is asked for."""
+    return (
+        ox.Quad(page, TYPE, ox.NamedNode(f"{RDFS}Class")),
+        ox.Quad(page, ox.NamedNode(f"{RDFS}subClassOf"), ox.NamedNode(f"{CRM}E73_Information_Object")),
+        *(ox.Quad(page, LABEL, ox.Literal(name, language=language)) for language, name in names.items()),
+    )
 
 
 @dataclass

@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,16 +27,17 @@ from crmrag_assets.sources.kinds import Kind, Opening
 from crmrag_assets.sources.spooled import (
     CONCEPT,
     CRM,
-    EXTENSIONS,
     HAS_TYPE,
     LABEL,
     LITTLE,
     MOST,
+    PROPERTY,
     RATIO,
     TYPE,
     UNJUDGED,
     ByteStream,
     SpooledFiles,
+    extension_of,
 )
 from crmrag_query.artifacts.manifest import sha256_file
 from crmrag_query.config.sources import (
@@ -66,10 +67,7 @@ Row = Mapping[str, str]
 
 def format_of(path: Path) -> str:
     """The format of a file by its name; SourceError for one that is not known."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in EXTENSIONS:
-        suffixes.pop()
-    found = FORMATS.get(suffixes[-1]) if suffixes else None
+    found = FORMATS.get(extension_of(path))
     if found is None:
         raise SourceError(
             f"{path} is in no format of graphs.", f"Name it by its format: {', '.join(sorted(FORMATS))}."
@@ -122,11 +120,8 @@ def _separated(path: Path, columns: tuple[str, ...], tally: Tally) -> Iterator[t
         lines = _lines(stream)
         first = next(lines, "")
         comma = "\t" if is_tabbed else ";" if ";" in first and "," not in first else ","
-        reader = (
-            csv.reader(_again(first, lines), delimiter=comma, quoting=csv.QUOTE_NONE)
-            if is_tabbed
-            else csv.reader(_again(first, lines), delimiter=comma, strict=True)
-        )
+        quoting = csv.QUOTE_NONE if is_tabbed else csv.QUOTE_MINIMAL
+        reader = csv.reader(chain([first], lines), delimiter=comma, quoting=quoting, strict=True)
         head = list(columns) or [name.strip() for name in next(reader, [])]
         for values in reader:
             if not values or values == [""]:
@@ -137,11 +132,6 @@ def _separated(path: Path, columns: tuple[str, ...], tally: Tally) -> Iterator[t
                 )
                 continue
             yield stream.position, reader.line_num, dict(zip(head, values, strict=True))
-
-
-def _again(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield from ([first] if first else [])
-    yield from rest
 
 
 def _json_lines(path: Path, columns: tuple[str, ...], tally: Tally) -> Iterator[tuple[int, int, Row]]:
@@ -243,7 +233,6 @@ def _array(path: Path, member: zipfile.ZipInfo, content: bytes) -> npt.NDArray[A
     return flat.reshape(shape, order="F" if fortran else "C")
 
 
-PROPERTY = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#Property")
 BROADER = ox.NamedNode(f"{CRM}P127_has_broader_term")
 TEXT = ox.NamedNode("http://purl.org/dc/terms/description")  # its long ones stand in passages
 KIND_OF = "type/"
@@ -501,10 +490,10 @@ def look(config: GraphConfig, opening: Opening) -> Iterator[str]:
             yield str(error)
             continue
         if tally.broken:
-            first_fault = (
+            faults = (
                 f"{tally.broken_count} of the first {LOOKED_AT:,} rows cannot be read ({tally.broken[0]})"
             )
-            yield f"{path}: {first_fault}. Correct them."
+            yield f"{path}: {faults}. Correct them."
         elif not first:
             yield f"{path}: there is no row in it. Did the export fail? Write it again."
 

@@ -11,39 +11,30 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from crmrag_assets.sources.spooled import CONCEPT, CRM, HAS_TYPE, LABEL, TYPE
+from crmrag_assets.sources.spooled import (
+    CONCEPT,
+    CRM,
+    HAS_TYPE,
+    LABEL,
+    PAGES,
+    PROPERTY,
+    RDFS,
+    TYPE,
+    class_of_pages,
+    literal,
+)
 from crmrag_query.config.loading import Profile
 from crmrag_query.documents.pages import PAGE_CLASS, READ, READ_THING, digest, read_graph
 from crmrag_query.text import fold
 
-RDFS = "http://www.w3.org/2000/01/rdf-schema#"
-PROPERTY = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#Property")
 SAME = ox.NamedNode("http://www.w3.org/2002/07/owl#sameAs")
 DOCUMENT, PAGE = ox.NamedNode(f"{CRM}E31_Document"), ox.NamedNode(PAGE_CLASS)
-PAGES = {
-    "en": "Page",
-    "de": "Seite",
-    "el": "Σελίδα",
-    "es": "Página",
-    "fr": "Page",
-    "it": "Pagina",
-    "cs": "Strana",
-}
-VOCABULARY = (
-    ox.Quad(PAGE, TYPE, ox.NamedNode(f"{RDFS}Class")),
-    ox.Quad(PAGE, ox.NamedNode(f"{RDFS}subClassOf"), ox.NamedNode(f"{CRM}E73_Information_Object")),
-    *(ox.Quad(PAGE, LABEL, ox.Literal(name, language=language)) for language, name in PAGES.items()),
-)
-"""What a page is: by this class it is asked for."""
+VOCABULARY = class_of_pages(PAGE, PAGES | {"cs": "Strana"})
 PART = ox.NamedNode(f"{CRM}P106_is_composed_of")
 NOTE, TEXT = ox.NamedNode(f"{CRM}P3_has_note"), ox.NamedNode(f"{CRM}P190_has_symbolic_content")
 SOURCE = ox.NamedNode("http://purl.org/dc/terms/source")
 ATTRIBUTED = ox.NamedNode("http://www.w3.org/ns/prov#wasAttributedTo")
 Triple = tuple[ox.NamedNode, ox.NamedNode, ox.NamedNode | ox.Literal]
-
-
-def literal(text: str, language: str) -> ox.Literal:
-    return ox.Literal(text, language=language) if language else ox.Literal(text)
 
 
 def layer(

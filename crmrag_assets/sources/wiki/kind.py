@@ -27,21 +27,25 @@ from crmrag_assets.sources.spooled import (
     TYPE,
     ByteStream,
     SpooledFiles,
+    class_of_pages,
+    literal,
 )
 from crmrag_query.config.sources import WIKI_PAGE, WikiConfig
 from crmrag_query.errors import MissingExtraError, SourceError
 from crmrag_query.syntax import LONGEST
 
+try:
+    import mwparserfromhell
+    from mwparserfromhell.nodes import ExternalLink, Heading, HTMLEntity, Tag, Text, Wikilink
+    from mwparserfromhell.wikicode import Wikicode
+    from mwxml import Page as DumpPage
+    from mwxml.element_iterator import ElementIterator
+    from mwxml.errors import MalformedXML
+except ImportError as error:
+    raise MissingExtraError("Reading a wiki", "wiki") from error
+
 OTHER_LABEL = ox.NamedNode("http://www.w3.org/2004/02/skos/core#altLabel")
-RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 PAGE = ox.NamedNode(WIKI_PAGE)
-PAGES = {"en": "Page", "de": "Seite", "el": "Σελίδα", "es": "Página", "fr": "Page", "it": "Pagina"}
-VOCABULARY = (
-    ox.Quad(PAGE, TYPE, ox.NamedNode(f"{RDFS}Class")),
-    ox.Quad(PAGE, ox.NamedNode(f"{RDFS}subClassOf"), ox.NamedNode(f"{CRM}E73_Information_Object")),
-    *(ox.Quad(PAGE, LABEL, ox.Literal(name, language=language)) for language, name in PAGES.items()),
-)
-"""What a page is: by this class it is asked for."""
 REFERS_TO, TEXT = ox.NamedNode(f"{CRM}P67_refers_to"), ox.NamedNode(f"{CRM}P190_has_symbolic_content")
 UNNAMED = "urn:wiki:"  # begins the IRIs of a dump that does not say where its wiki is
 SAFE = "/:,()'!*@;~"  # kept in an IRI as Wikipedia's addresses have them
@@ -102,7 +106,7 @@ class WikiDumps(SpooledFiles):
         dump = Dump(path, tally)
         for number, page in enumerate(dump.pages()):
             if not number:
-                yield dump.position, iter(VOCABULARY)
+                yield dump.position, iter(class_of_pages(PAGE))
             yield dump.position, self._page(page, dump.site, tally)
 
     def _page(self, page: WikiPage, site: Site, tally: Tally) -> Iterator[ox.Quad]:
@@ -145,8 +149,7 @@ class WikiDumps(SpooledFiles):
         return ox.NamedNode(base + quote(title.replace(" ", "_"), safe=SAFE))
 
     def _literal(self, text: str, site: Site) -> ox.Literal:
-        language = self.config.language or site.language
-        return ox.Literal(text, language=language) if language else ox.Literal(text)
+        return literal(text, self.config.language or site.language)
 
 
 def open_dumps(config: WikiConfig, opening: Opening) -> WikiDumps:
@@ -170,13 +173,6 @@ def look(config: WikiConfig, opening: Opening) -> Iterator[str]:
 
 KIND = Kind(WikiConfig, open_dumps, look)
 
-
-try:
-    from mwxml import Page as DumpPage
-    from mwxml.element_iterator import ElementIterator
-    from mwxml.errors import MalformedXML
-except ImportError as error:
-    raise MissingExtraError("Reading a wiki", "wiki") from error
 
 _ROOT = re.compile(r"<(?:\w+:)?mediawiki\b[^>]*>")
 _LANGUAGE = re.compile(r"\bxml:lang\s*=\s*[\"']([A-Za-z-]+)[\"']")
@@ -344,13 +340,6 @@ def _site(element: Any, language: str) -> Site:
 def _plain(error: BaseException) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
-
-try:
-    import mwparserfromhell
-    from mwparserfromhell.nodes import ExternalLink, Heading, HTMLEntity, Tag, Text, Wikilink
-    from mwparserfromhell.wikicode import Wikicode
-except ImportError as error:
-    raise MissingExtraError("Reading a wiki", "wiki") from error
 
 UNSEEN = frozenset({"ref", "references", "gallery", "math", "table", "timeline", "score"})
 """Tags whose content is no running text: notes, pictures, formulas, tables."""
