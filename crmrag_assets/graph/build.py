@@ -132,26 +132,17 @@ def _worst(values: pl.DataFrame) -> list[tuple[int, int, int]]:
     return worst.select("node", "property", "values").rows()
 
 
-@dataclass(frozen=True)
-class Tables:
-    """What is derived from the triples, columns as in ``schema``."""
-
-    labels: pl.DataFrame
-    timespans: pl.DataFrame
-    links: pl.DataFrame
-    images: pl.DataFrame
-    suspects: Sequence[Suspect]
-
-
 def write_graph(
     out: Path,
     core: Core,
     vocabulary: Vocabulary,
-    tables: Tables,
+    tables: Mapping[str, pl.DataFrame],
+    suspects: Sequence[Suspect],
     nodes: Mapping[str, Bytes],
     counts: dict[str, int],
 ) -> None:
-    """Write every file of the artifact; ``nodes``: flags and categories, uint8 [n] each."""
+    """Write every file of the artifact; ``tables``: what is derived from the triples, by the names of schemas; ``nodes``:
+    flags and categories, uint8 [n] each."""
     out.mkdir(parents=True, exist_ok=True)
     save_rows(out, "forward", core.forward)
     save_rows(out, "backward", core.backward)
@@ -161,20 +152,17 @@ def write_graph(
         "type_val": core.type_val,
         "triple_graph": core.triple_graph,
         "literal_ptr": pointers(core.literals["subject"].to_numpy(), core.nodes),
-        "label_ptr": pointers(tables.labels["node"].to_numpy(), core.nodes),
+        "label_ptr": pointers(tables["labels"]["node"].to_numpy(), core.nodes),
     }
     for name, array in arrays.items():
         np.save(out / f"{name}.npy", array)
-    best = tables.labels.unique("node", keep="first", maintain_order=True)
+    best = tables["labels"].unique("node", keep="first", maintain_order=True)
     cut = best["text"].str.slice(0, SHOWN_LENGTH) + "…"
     shown = best["text"].zip_with(best["text"].str.len_chars() <= SHOWN_LENGTH, cut)
     frames = {
         "nodes": pl.DataFrame({"iri": core.terms.nodes, "label": shown, "lang": best["lang"]}),
         "literals": core.literals,
-        "labels": tables.labels,
-        "timespans": tables.timespans,
-        "links": tables.links,
-        "images": tables.images,
+        **tables,
     }
     for name, frame in frames.items():
         write_table(out, name, frame.to_arrow())
@@ -188,7 +176,7 @@ def write_graph(
     reports = {
         "meta": {"schema": SCHEMA_VERSION, **counts},
         "unmapped": unmapped(core, vocabulary),
-        "suspects": [suspect.as_dict() for suspect in tables.suspects],
+        "suspects": [suspect.as_dict() for suspect in suspects],
     }
     for name, value in reports.items():
         (out / f"{name}.json").write_text(canonical_json(value), encoding="utf-8")
@@ -268,15 +256,15 @@ def build_graph(
     links = build_links(core, vocabulary, method.links)
     images = build_images(core, vocabulary, method.images, image_pattern)
     tell(6, "writing")
-    tables = Tables(labels, timespans, links, images, suspects)
+    tables = {"labels": labels, "timespans": timespans, "links": links, "images": images}
     category, categories = node_categories(core, vocabulary, CategoryMap(method.categories, ontology))
     arrays = {
         "flags": _flags(core, vocabulary, labels, merged),
         "category": category,
         "categories": categories,
     }
-    counts = _counts(core, tables)
-    write_graph(out, core, vocabulary, tables, arrays, counts)
+    counts = _counts(core, tables) | {"suspects": len(suspects)}
+    write_graph(out, core, vocabulary, tables, suspects, arrays, counts)
     tell(STEPS, "graph written")
     return counts
 
@@ -302,8 +290,8 @@ def node_categories(core: Core, vocabulary: Vocabulary, categories: CategoryMap)
     return primary[which], mask[which]
 
 
-def _counts(core: Core, tables: Tables) -> dict[str, int]:
-    best = tables.labels.unique("node", keep="first")["kind"].value_counts()
+def _counts(core: Core, tables: Mapping[str, pl.DataFrame]) -> dict[str, int]:
+    best = tables["labels"].unique("node", keep="first")["kind"].value_counts()
     made = dict(best.iter_rows())
     return {
         "nodes": core.nodes,
@@ -317,10 +305,9 @@ def _counts(core: Core, tables: Tables) -> dict[str, int]:
         "labelled": core.nodes - sum(made.get(kind, 0) for kind in MADE_KINDS),
         "role_labelled": made.get("role", 0),
         "iri_labelled": made.get("iri", 0),
-        "dated": tables.timespans.filter(~pl.all_horizontal(pl.col(DAYS).is_null())).height,
-        "links": tables.links.height,
-        "images": tables.images.height,
-        "suspects": len(tables.suspects),
+        "dated": tables["timespans"].filter(~pl.all_horizontal(pl.col(DAYS).is_null())).height,
+        "links": tables["links"].height,
+        "images": tables["images"].height,
     }
 
 

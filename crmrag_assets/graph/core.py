@@ -129,12 +129,12 @@ class Chunk:
 
     types: Mask
     literal: Mask
+    values: pa.Array
     subject: Coded
     property: Coded
     target: Coded
     kinds: Coded
     graph: Coded
-    values: pa.Array
     datatype: Coded
     lang: Coded
 
@@ -161,19 +161,7 @@ class Chunk:
                 (lang, literal),
             )
         )
-        subject, prop, target, kinds, graph, datatypes, langs = coded
-        return cls(
-            scratch.kept(types),
-            scratch.kept(literal),
-            subject,
-            prop,
-            target,
-            kinds,
-            graph,
-            scratch.kept_words(values),
-            datatypes,
-            langs,
-        )
+        return cls(scratch.kept(types), scratch.kept(literal), scratch.kept_words(values), *coded)
 
 
 def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
