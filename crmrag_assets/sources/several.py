@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from operator import add
 from pathlib import Path
 
 import polars as pl
+from pydantic import TypeAdapter
 
 from crmrag_assets.build.step import Progress, all_buckets, chunk_bits
 from crmrag_assets.harvest.report import (
@@ -24,7 +26,6 @@ from crmrag_assets.harvest.report import (
     PartRead,
     Traffic,
     gathered_as_dict,
-    gathered_from,
 )
 from crmrag_assets.harvest.source import (
     DISCOVERY,
@@ -44,6 +45,7 @@ from crmrag_query.config.sources import SourceEntry
 from crmrag_query.syntax import RDF_TYPE
 
 ROWS = 200_000  # triples that are looked at together, about
+HARVEST = re.compile("[0-9a-f]{16}")  # what folders are called that keep what a harvest gave
 WRITER = 1  # raised when what is kept of a source that is asked would be read otherwise
 
 
@@ -85,7 +87,7 @@ class Part:
         found = self.source.discover(home, progress)
         found.save(home)
         for other in self.work.iterdir() if self._kept is not None else ():
-            if other.is_dir() and _names_harvest(other.name) and other != self._kept:
+            if other.is_dir() and HARVEST.fullmatch(other.name) and other != self._kept:
                 shutil.rmtree(other)  # of a harvest before it was asked again
         return found
 
@@ -102,11 +104,6 @@ class Part:
         """Triples with the graph of this source where they have none."""
         graph = pl.when(pl.col("g") == "").then(pl.lit(self.graph)).otherwise(pl.col("g")).alias("g")
         return frame.select(*COLUMNS).with_columns(graph).cast(dict(COLUMNS))
-
-
-def _names_harvest(name: str) -> bool:
-    """Whether a folder is one of `Part._kept`."""
-    return len(name) == 16 and not set(name) - set("0123456789abcdef")
 
 
 @dataclass(frozen=True)
@@ -141,8 +138,8 @@ class _Kept:
         parts = []
         for one in chosen:
             raw = json.loads(self._file(one).with_suffix(".json").read_bytes())
-            at = raw.pop("at")
-            parts.append(Fetched(pl.read_parquet(self._file(one)), gathered_from(raw), at))
+            gathered = TypeAdapter(Gathered).validate_python(raw)
+            parts.append(Fetched(pl.read_parquet(self._file(one)), gathered, raw["at"]))
         frame = pl.concat([part.frame for part in parts])
         if covering:
             subjects = frame.get_column("s").unique()
@@ -178,7 +175,7 @@ class Several:
 
     def discover(self, folder: Path, progress: Progress) -> Discovery:
         found = [part.discover(folder, progress) for part in self.parts]
-        survey = self._survey(folder, found)
+        entities, triples = self._survey(folder, found)
         report = _joined([one.report for one in found])
         report = replace(
             report,
@@ -188,19 +185,16 @@ class Several:
                 )
                 for part, one in zip(self.parts, found, strict=True)
             ),
-            entities=survey.entities,
-            triples=survey.triples,
+            entities=entities,
+            triples=triples,
         )
-        counts = [_counted(one) for one in found]
-        known = [one.triples for one in counts if one.triples is not None]
-        asked = any(one.counted is not None for one in found)
         return Discovery(
-            survey.entities,
-            survey.triples,
-            chunk_bits(survey.entities, self.method.chunks.entities),
+            entities,
+            triples,
+            chunk_bits(entities, self.method.chunks.entities),
             report,
             reduce(add, (one.gathered for one in found)),
-            Counted(sum(known) if len(known) == len(counts) else None) if asked else None,
+            _counted(found, [one.counted for one in found]),
         )
 
     def fetch(self, folder: Path, buckets: range) -> Fetched:
@@ -214,14 +208,9 @@ class Several:
 
     def recount(self, folder: Path) -> Counted | None:
         """What those that count do now, with what was read of the others; None where none counts."""
-        counts, asked = [], False
-        for part in self.parts:
-            home = part.home(folder)
-            now = part.source.recount(home)
-            asked = asked or now is not None
-            counts.append((_counted(Discovery.load(home)) if now is None else now).triples)
-        known = [count for count in counts if count is not None]
-        return Counted(sum(known) if len(known) == len(counts) else None) if asked else None
+        homes = [part.home(folder) for part in self.parts]
+        now = [part.source.recount(home) for part, home in zip(self.parts, homes, strict=True)]
+        return _counted(list(map(Discovery.load, homes)), now)
 
     def forecast(self, found: Discovery, folder: Path, sample: Traffic) -> tuple[int, float]:
         """Of all that are asked, one after another."""
@@ -232,20 +221,16 @@ class Several:
         ]
         return sum(requests for requests, _ in asked), sum(seconds for _, seconds in asked)
 
-    def _survey(self, folder: Path, found: Sequence[Discovery]) -> _Survey:
-        """Distinct entities and triples. What is read is counted exactly; of what is asked the entities, and the triples as
-        the source counts them."""
-        read = [part for part in self.parts if not isinstance(part.source, Connected)]
-        total = _Survey()
-        others = [
-            (part, one)
-            for part, one in zip(self.parts, found, strict=True)
-            if isinstance(part.source, Connected)
-        ]
-        listed = defaultdict[int, list[str]](list)
-        for part, one in others:
-            total.triples += one.triples
-            assert isinstance(part.source, Connected)
+    def _survey(self, folder: Path, found: Sequence[Discovery]) -> tuple[int, int]:
+        """How many distinct entities and triples. What is read is counted exactly; of what is asked the entities, and the
+        triples as the source counts them."""
+        read, listed = list[Part](), defaultdict[int, list[str]](list)
+        entities = triples = 0
+        for part, one in zip(self.parts, found, strict=True):
+            if not isinstance(part.source, Connected):
+                read.append(part)
+                continue
+            triples += one.triples
             for iri in part.source.entity_iris(part.home(folder)):
                 listed[bucket_of(iri)].append(iri)
         rows = sum(one.report.triples_read for one in found)
@@ -253,16 +238,10 @@ class Several:
             frames = [part.fetch(folder, buckets).frame for part in read]
             frame = distinct_sorted(pl.concat(frames)) if frames else NO_COLUMNS
             kept = without_schema(frame, self.method.discovery).frame
-            total.triples += len(kept)
+            triples += len(kept)
             asked = pl.Series("s", [iri for bucket in buckets for iri in listed[bucket]], pl.String)
-            total.entities += pl.concat([kept.get_column("s").unique(), asked.unique()]).n_unique()
-        return total
-
-
-@dataclass
-class _Survey:
-    entities: int = 0
-    triples: int = 0
+            entities += pl.concat([kept.get_column("s").unique(), asked.unique()]).n_unique()
+        return entities, triples
 
 
 @dataclass(frozen=True)
@@ -270,19 +249,19 @@ class SeveralAsked(Several):
     """Several sources of which at least one can be asked for parts: so can all, since what is read lies on disk."""
 
     def entity_iris(self, folder: Path) -> list[str]:
-        found = [pl.Series("s", self._asked(part).entity_iris(part.home(folder))) for part in self._connected]
-        for _, frame in self._read(folder):
+        found = [pl.Series("s", source.entity_iris(part.home(folder))) for part, source in self._connected]
+        for frame in self._read(folder):
             found.append(frame.get_column("s").unique())
         return pl.concat(found).unique().to_list()
 
     def neighbours(self, folder: Path, iris: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """Source by source, in the order of `Connected` within each."""
         found = {iri: list[str]() for iri in iris}
-        for part in self._connected:
-            for iri, near in self._asked(part).neighbours(part.home(folder), iris).items():
+        for part, source in self._connected:
+            for iri, near in source.neighbours(part.home(folder), iris).items():
                 found[iri] += near
         into, wanted = defaultdict[str, set[str]](set), list(iris)
-        for _, frame in self._read(folder):
+        for frame in self._read(folder):
             links = frame.filter(
                 (pl.col("kind") == IRI) & (pl.col("p") != RDF_TYPE) & (pl.col("s") != pl.col("o"))
             )
@@ -294,29 +273,24 @@ class SeveralAsked(Several):
         return {iri: list(dict.fromkeys([*near, *sorted(into[iri])[:FAN_IN]])) for iri, near in found.items()}
 
     def triples_of(self, folder: Path, iris: Sequence[str]) -> Fetched:
-        asked = [self._asked(part).triples_of(part.home(folder), iris) for part in self._connected]
-        frames = [part.named(one.frame) for part, one in zip(self._connected, asked, strict=True)]
+        asked = [source.triples_of(part.home(folder), iris) for part, source in self._connected]
+        frames = [part.named(one.frame) for (part, _), one in zip(self._connected, asked, strict=True)]
         wanted = list(iris)
-        frames += [frame.filter(pl.col("s").is_in(wanted)) for _, frame in self._read(folder)]
+        frames += [frame.filter(pl.col("s").is_in(wanted)) for frame in self._read(folder)]
         return Fetched(pl.concat(frames), reduce(add, (one.gathered for one in asked)))
 
     @property
-    def _connected(self) -> list[Part]:
-        return [part for part in self.parts if isinstance(part.source, Connected)]
+    def _connected(self) -> list[tuple[Part, Connected]]:
+        return [(part, part.source) for part in self.parts if isinstance(part.source, Connected)]
 
-    @staticmethod
-    def _asked(part: Part) -> Connected:
-        assert isinstance(part.source, Connected)
-        return part.source
-
-    def _read(self, folder: Path) -> Iterator[tuple[Part, pl.DataFrame]]:
+    def _read(self, folder: Path) -> Iterator[pl.DataFrame]:
         """The triples of entities of the sources that are not asked, some at a time."""
         for part in self.parts:
             if isinstance(part.source, Connected):
                 continue
             for buckets in all_buckets(Discovery.load(part.home(folder)).report.triples_read, ROWS):
                 frame = part.fetch(folder, buckets).frame
-                yield part, without_schema(frame, self.method.discovery).frame
+                yield without_schema(frame, self.method.discovery).frame
 
 
 def several(parts: Sequence[Part], method: Method) -> Several:
@@ -325,9 +299,17 @@ def several(parts: Sequence[Part], method: Method) -> Several:
     return (SeveralAsked if asked else Several)(tuple(parts), method)
 
 
-def _counted(found: Discovery) -> Counted:
-    """What a source counted at discovery; of one that is read whole, what was read."""
-    return found.counted or Counted(found.triples + found.report.excluded_triples)
+def _counted(found: Sequence[Discovery], counts: Sequence[Counted | None]) -> Counted | None:
+    """The triples of all sources, as each counts its own; of one that does not, what it counted at discovery, or of one that
+    is read whole, what was read. None where none counts."""
+    if not any(counts):
+        return None
+    known = [
+        count or one.counted or Counted(one.triples + one.report.excluded_triples)
+        for one, count in zip(found, counts, strict=True)
+    ]
+    triples = [one.triples for one in known if one.triples is not None]
+    return Counted(sum(triples) if len(triples) == len(known) else None)
 
 
 def _joined(reports: Sequence[HarvestReport]) -> HarvestReport:
