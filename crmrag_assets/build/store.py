@@ -26,6 +26,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from pydantic import TypeAdapter
+
 from crmrag_query.artifacts.manifest import FileEntry, canonical_json, entries, fsync, write_text
 from crmrag_query.errors import BuildError, CrmRagError
 
@@ -186,9 +188,6 @@ class Store:
 PUBLISHED, CONFIRMED = "published.json", "confirmed"
 
 
-FIELDS = ("release", "at", "source", "harvest", "fetched")
-
-
 @dataclass(frozen=True)
 class Published:
     """A build that was finished: the release that it published, when it ended (ISO, UTC), and what it was made from.
@@ -214,11 +213,8 @@ class Published:
     def read(cls, root: Path) -> Published | None:
         """What was kept in a working folder; None where there is nothing, or nothing that can be read."""
         try:
-            raw = json.loads((root / PUBLISHED).read_text(encoding="utf-8"))
-            texts = {name: str(raw[name]) for name in ("release", "at", "source", "harvest", "fetched")}
-            sources = {str(key): str(value) for key, value in raw.get("sources", {}).items()}
-            return cls(**texts, sources=sources, share=int(raw.get("share", 100)))
-        except (OSError, ValueError, KeyError, TypeError):
+            return TypeAdapter(cls).validate_json((root / PUBLISHED).read_bytes())
+        except (OSError, ValueError):
             return None
 
 

@@ -143,15 +143,6 @@ class HarvestReport:
     blank_unproven: int = 0
     parts: tuple[PartRead, ...] = ()
 
-    @classmethod
-    def from_dict(cls, raw: dict[str, Any]) -> HarvestReport:
-        """From plain values, as `asdict` gives them."""
-        files = tuple(FileRead(**one) for one in raw["files"])
-        parts = tuple(PartRead(**one) for one in raw.get("parts", ()))
-        return cls(
-            **{**raw, "parts": parts, "files": files, "broken": tuple(Broken(**one) for one in raw["broken"])}
-        )
-
 
 @dataclass
 class Tally:
@@ -195,18 +186,13 @@ LEFT_OUT = "triples left out as no RDF that can be kept"
 
 
 def gathered_as_dict(gathered: Gathered) -> dict[str, Any]:
-    """Plain values for JSON; `gathered_from` reads them back."""
+    """Plain values for JSON; pydantic reads them back."""
     return {
         "traffic": gathered.traffic.as_dict(),
         "missing": [asdict(one) for one in gathered.missing],
         "repaired": gathered.repaired,
         NOTES: dict(sorted(gathered.notes.items())),
     }
-
-
-def gathered_from(raw: Mapping[str, Any]) -> Gathered:
-    missing = tuple(Missing(**one) for one in raw["missing"])
-    return Gathered(Traffic(**raw["traffic"]), missing, raw["repaired"], Counter(raw[NOTES]))
 
 
 def traffic_stats(gathered: Gathered) -> dict[str, Any]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import polars as pl
+from pydantic import TypeAdapter
 
 from crmrag_assets.build.step import Progress
-from crmrag_assets.harvest.report import Gathered, HarvestReport, Traffic, gathered_as_dict, gathered_from
+from crmrag_assets.harvest.report import Gathered, HarvestReport, Traffic, gathered_as_dict
 from crmrag_assets.harvest.triples import COLUMNS, IRI, NO_COLUMNS, ORDER
 from crmrag_query.artifacts.manifest import canonical_json, write_text
 from crmrag_query.config.loading import Discovery as Exclusions
@@ -69,11 +69,8 @@ class Discovery:
     def load(cls, folder: Path) -> Discovery:
         """The discovery saved in a folder; raises BuildError when there is none."""
         try:
-            raw = json.loads((folder / DISCOVERY).read_text(encoding="utf-8"))
-            report, gathered = HarvestReport.from_dict(raw["report"]), gathered_from(raw["gathered"])
-            counted = None if raw["counted"] is None else Counted(**raw["counted"])
-            return cls(**{**raw, "report": report, "gathered": gathered, "counted": counted})
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            return TypeAdapter(cls).validate_json((folder / DISCOVERY).read_bytes())
+        except (OSError, ValueError) as error:
             raise BuildError(
                 f"{folder} holds no finished discovery ({error}).", "Run the build again."
             ) from error

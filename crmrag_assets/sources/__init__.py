@@ -22,7 +22,6 @@ PARTS = "sources"  # in the working folder: what each of several sources keeps, 
 
 def source_for(
     config: DatasetConfig,
-    root: Path | None = None,
     method: Method | None = None,
     work: Path | None = None,
     refreshed: str = "",
@@ -31,22 +30,21 @@ def source_for(
 ) -> Source:
     """The source that a data set declares, or its several ones as one; ConfigError for an entry that matches no file.
 
-    ``root``: where relative paths start, in place of the configuration's. Where a server is asked, ``work`` is the data
-    set's working folder, ``refreshed`` the time at which it was last to be asked again ("" for never), and ``turns`` tells,
-    by server, when. ``made``: folders of the chunks of artifacts that are made before sources are read.
+    Where a server is asked, ``work`` is the data set's working folder, ``refreshed`` the time at which it was last to be
+    asked again ("" for never), and ``turns`` tells, by server, when. ``made``: folders of the chunks of artifacts that are
+    made before sources are read.
     """
-    rooted = config if root is None else config.model_copy(update={"root": root})
-    if work is None and rooted.asks:
+    if work is None and config.asks:
         raise ValueError("a source that is asked needs the data set's working folder")
     chosen, home = method or load_method(), work or Path()
 
     def opened(one: SourceEntry, work: Path) -> Source:
         own = turns.get(one.config.server())
-        opening = Opening(chosen, rooted.paths_of(one), rooted.root, work, refreshed, own, made)
+        opening = Opening(chosen, config.paths_of(one), config.root, work, refreshed, own, made)
         source = kind_of(one.kind).open(one.config, opening)
         return replace(source, by_file=True) if one.by_file and isinstance(source, FileSource) else source
 
-    entries = rooted.sources
+    entries = config.sources
     if len(entries) == 1 and not entries[0].graph:
         return opened(entries[0], home)
     places = [home / PARTS / one.identity for one in entries]
