@@ -58,10 +58,10 @@ def open_context(
         ontology_files=ontology_files(config),
         data=data.resolve(),
         threads=threads or os.cpu_count() or 1,
-        sample=None if base == name else sample_size(data, name),
+        sample=None if base == name else chosen(data, name, SIZE_FILE, SAMPLE_SIZE),
         refreshed=refresh_time(data, base) if dataset.refreshable else "",
         operations=operations,
-        share=chosen_share(data, name),
+        share=chosen(data, name, SHARE_FILE, 100),
     )
 
 
@@ -85,13 +85,11 @@ def _loaded(config: Path | None, stamp: object) -> tuple[Method, Vocabulary, Ope
 def resolved(method: Method, dataset: DatasetConfig) -> Method:
     """The method with what the data set sets for itself."""
     own = {"relationships": dataset.relationships, "suspects": dataset.suspects}
-    chosen = method.model_copy(update={name: value for name, value in own.items() if value})
-    if chosen.relationships not in chosen.relationship_sets:
-        remedy = f"There are: {', '.join(sorted(chosen.relationship_sets))}."
-        raise BuildError(
-            f"Data set '{dataset.name}' asks for relationships '{chosen.relationships}'.", remedy
-        )
-    return chosen
+    found = method.model_copy(update={name: value for name, value in own.items() if value})
+    if found.relationships not in found.relationship_sets:
+        remedy = f"There are: {', '.join(sorted(found.relationship_sets))}."
+        raise BuildError(f"Data set '{dataset.name}' asks for relationships '{found.relationships}'.", remedy)
+    return found
 
 
 def choose_sample(data: Path, dataset: str, size: int) -> str:
@@ -101,24 +99,18 @@ def choose_sample(data: Path, dataset: str, size: int) -> str:
     return name
 
 
-def sample_size(data: Path, name: str) -> int:
-    try:
-        return int((working_folder(data, name) / SIZE_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return SAMPLE_SIZE
-
-
 def choose_share(context: BuildContext, share: int) -> BuildContext:
     """From now on the data set's release is made with vectors of so many per cent of its documents."""
     write_text(context.store.root / SHARE_FILE, f"{share}\n")
     return replace(context, share=share)
 
 
-def chosen_share(data: Path, name: str) -> int:
+def chosen(data: Path, name: str, file: str, default: int) -> int:
+    """The number that was chosen for a data set in a file of its working folder."""
     try:
-        return int((working_folder(data, name) / SHARE_FILE).read_text(encoding="utf-8"))
+        return int((working_folder(data, name) / file).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return 100
+        return default
 
 
 def ask_again(context: BuildContext) -> BuildContext:

@@ -213,36 +213,17 @@ PAGED = frozenset(
 )  # whose chunks are of documents, before there are entities to count
 DOCUMENTS = 16  # of pages in an average chunk: enough for all workers of a language model to have one each
 
-# Artifact -> its folder in a release; "" for files at the release's root.
+# Artifact -> its folder in a release, which for most has its name; "" for files at the release's root.
 PLACES = {
-    "page_images": "pages",
-    "page_extractions": "page_extractions",
-    "page_candidates": "page_candidates",
-    "graph": "graph",
-    "edges": "edges",
-    "triples_index": "triples_index",
-    "documents": "documents",
-    "entity_documents": "entity_documents",
-    "entity_graph": "entity_graph",
-    "communities": "communities",
-    "community_summaries": "community_summaries",
-    "community_index": "community_index",
-    "graph_partitions": "graph_partitions",
-    "partition_edges": "partition_edges",
-    "alignment_model": "alignment_model",
-    "encoder": "encoder",
-    "embeddings": "embeddings",
-    "faiss_index": "dense",
-    "token_vectors": "token_vectors",
-    "bm25_index": "sparse",
-    "aggregation_index": "aggregation",
-    "date_index": "dates",
-    "name_index": "names",
-    "lexicon": "lexicon",
-    "profile": "profile",
-    "validation_report": "",
-    "method": "",
-}
+    artifact: artifact for artifact in (
+        "page_extractions", "page_candidates", "graph", "edges", "triples_index", "documents", "entity_documents",
+        "entity_graph", "communities", "community_summaries", "community_index", "graph_partitions", "partition_edges",
+        "alignment_model", "encoder", "embeddings", "token_vectors", "lexicon", "profile",
+    )
+} | {
+    "page_images": "pages", "faiss_index": "dense", "bm25_index": "sparse", "aggregation_index": "aggregation",
+    "date_index": "dates", "name_index": "names", "validation_report": "", "method": "",
+}  # fmt: skip
 
 
 def alone(context: BuildContext) -> int:

@@ -217,10 +217,8 @@ def _missing_text(missing: Sequence[Missing]) -> str:
     """How many triples are missing, as far as that is known."""
     known, unknown = sum(one.triples or 0 for one in missing), sum(one.triples is None for one in missing)
     places = f"{len(missing):,} place{'s' if len(missing) > 1 else ''}"
-    if not unknown:
-        return f"{known:,} triples are missing, which the source would not give ({places})."
-    least = f"At least {known:,}" if known else "An unknown number of"
-    return f"{least} triples are missing, which the source would not give ({places})."
+    number = f"{known:,}" if not unknown else f"At least {known:,}" if known else "An unknown number of"
+    return f"{number} triples are missing, which the source would not give ({places})."
 
 
 def verdict(values: Mapping[str, Any]) -> str:

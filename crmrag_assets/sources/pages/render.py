@@ -76,20 +76,20 @@ def render_all(
 def render(name: str, path: Path, config: PagesConfig, cache: Path) -> Rendered:
     """One document. What is refused is tried again each time: its limits may be others then."""
     digest = sha256_file(path)
+
+    def refused(why: str) -> Rendered:
+        return Rendered(name, digest, refused=why)
+
     home = cache / f"{digest[:32]}-{WRITER}"
     if not (kept := (home / TOLD).is_file()):
         if (size := path.stat().st_size) > config.megabytes * (1 << 20):
-            return Rendered(
-                name,
-                digest,
-                refused=f"it is of {size >> 20:,} MB, and {config.megabytes:g} are allowed (megabytes)",
-            )
+            return refused(f"it is of {size >> 20:,} MB, and {config.megabytes:g} are allowed (megabytes)")
         cache.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(dir=cache, suffix=".part"))
         try:
-            told, refused = _read(path, config, draft)
-            if refused:
-                return Rendered(name, digest, refused=refused)
+            told, why = _read(path, config, draft)
+            if why:
+                return refused(why)
             write_text(draft / TOLD, "".join(f"{json.dumps(line)}\n" for line in told))
             if not home.exists():
                 draft.replace(home)
@@ -97,11 +97,7 @@ def render(name: str, path: Path, config: PagesConfig, cache: Path) -> Rendered:
             shutil.rmtree(draft, ignore_errors=True)
     *pages, end = map(json.loads, (home / TOLD).read_text(encoding="utf-8").splitlines())
     if len(pages) > config.most_pages:
-        return Rendered(
-            name,
-            digest,
-            refused=f"it has {len(pages):,} pages, and {config.most_pages:,} are allowed (most_pages)",
-        )
+        return refused(f"it has {len(pages):,} pages, and {config.most_pages:,} are allowed (most_pages)")
     return Rendered(name, digest, end["format"], tuple(map(partial(_page, home), pages)), kept=kept)
 
 
@@ -148,10 +144,7 @@ def _read(
         if code == -getattr(signal, "SIGALRM", 0):
             return [], f"its page {page} takes longer than {config.page_seconds:g} seconds (page_seconds)"
         memory = f"{config.memory_megabytes:,} MB (memory_megabytes)"
-        return (
-            [],
-            f"at its page {page} it breaks its reader, or needs more than {memory}",
-        )
+        return [], f"at its page {page} it breaks its reader, or needs more than {memory}"
     return lines, ""
 
 
