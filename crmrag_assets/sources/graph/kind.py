@@ -120,8 +120,12 @@ def _separated(path: Path, columns: tuple[str, ...], tally: Tally) -> Iterator[t
         lines = _lines(stream)
         first = next(lines, "")
         comma = "\t" if is_tabbed else ";" if ";" in first and "," not in first else ","
-        quoting = csv.QUOTE_NONE if is_tabbed else csv.QUOTE_MINIMAL
-        reader = csv.reader(chain([first], lines), delimiter=comma, quoting=quoting, strict=True)
+        reader = csv.reader(
+            chain([first], lines),
+            delimiter=comma,
+            quoting=csv.QUOTE_NONE if is_tabbed else csv.QUOTE_MINIMAL,
+            strict=True,
+        )
         head = list(columns) or [name.strip() for name in next(reader, [])]
         for values in reader:
             if not values or values == [""]:
