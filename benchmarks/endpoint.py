@@ -51,7 +51,7 @@ def select_all(config: EndpointConfig) -> tuple[float, int]:
     """Seconds to have everything as rows of terms, and their number."""
     client = Client(config, config.resolved(METHOD.requests))
     start = time.perf_counter()
-    rows = client.rows(EVERYTHING, 3)
+    rows = client.rows(EVERYTHING)
     return time.perf_counter() - start, len(rows)
 
 

@@ -116,7 +116,7 @@ def harvest_odd(client: Client, subjects: Mapping[str, str], unnamed: bool) -> H
     scope, pattern = client.scope, odd(tuple(subjects), client.scope)
     try:
         counted = client.count(count(pattern))
-        rows = client.rows(scope.select(pattern, "(STR(?e) AS ?s)", "?p", "?o"), scope.width)
+        rows = client.rows(scope.select(pattern, "(STR(?e) AS ?s)", "?p", "?o"))
     except Unanswered as error:
         missing = (Missing(f"invalid IRI: {error.reason}", one) for one in subjects)
         return Harvested(NO_COLUMNS, tuple(missing))

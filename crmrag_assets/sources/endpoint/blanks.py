@@ -139,10 +139,7 @@ class Blanks:
 
 def harvest_blanks(client: Client) -> Blanks:
     """Every triple with a blank node in whole components; raises SourceError when the endpoint stops answering."""
-    try:
-        counted = client.count(queries.count(queries.touching(client.scope)))
-    except Unanswered:
-        counted = None
+    counted = client.counted(queries.count(queries.touching(client.scope)))
     if counted == 0:
         return Blanks([], (), 0)
     harvest = _Harvest(client, counted)

@@ -105,38 +105,6 @@ class Failure(Exception):
         self.certificate, self.unreachable = certificate, unreachable
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Seconds for a whole response, and bytes of its uncompressed body."""
-
-    seconds: float
-    bytes: int
-
-
-def send(
-    address: str,
-    query: str,
-    format: ox.QueryResultsFormat,
-    agent: str,
-    credentials: Credentials,
-    limits: Limits,
-    default_graphs: Sequence[str] = (),
-) -> Response:
-    """POST the query, following redirects with the query; raises Failure.
-
-    ``default_graphs``: graphs whose union is the default graph for this query; none for the endpoint's own.
-    Credentials stay with the host that they were given for, and are not sent on over a lesser scheme.
-    """
-    url, deadline = address, time.monotonic() + limits.seconds
-    for _ in range(HOPS + 1):
-        own = credentials if _same_host(address, url) else Credentials()
-        try:
-            return _once(_wrapper(url, query, format, agent, own, default_graphs), limits, deadline)
-        except _Redirected as moved:
-            url = _target(url, str(moved))
-    raise Failure(f"it redirects more than {HOPS} times, lastly to {shortened(url)}")
-
-
 def _target(url: str, location: str) -> str:
     """Where a redirection leads; raises Failure for what is no address of the web."""
     try:
@@ -203,52 +171,72 @@ class _Wrapper(SPARQLWrapper):
         return self.opener.open(self._createRequest(), timeout=self.seconds), self.returnFormat
 
 
-def _wrapper(
-    url: str,
-    query: str,
-    format: ox.QueryResultsFormat,
-    agent: str,
-    credentials: Credentials,
-    default_graphs: Sequence[str],
-) -> _Wrapper:
-    wrapper = _Wrapper(url, returnFormat=WRAPPER_TSV if format is TSV else WRAPPER_JSON, agent=agent)
-    wrapper.setOnlyConneg(True)
-    wrapper.setMethod(POST)
-    wrapper.setQuery(query)
-    for graph in default_graphs:
-        wrapper.addDefaultGraph(graph)
-    wrapper.addCustomHttpHeader("Accept-Encoding", "gzip")
-    for name, value in credentials.headers.items():
-        wrapper.addCustomHttpHeader(name, value)
-    handlers: list[Any] = [_NoRedirects()]
-    if credentials.user and credentials.digest:
-        passwords = HTTPPasswordMgrWithDefaultRealm()
-        passwords.add_password(None, url, credentials.user, credentials.password)
-        handlers.append(_Digest(passwords))
-    elif credentials.user:
-        wrapper.setHTTPAuth(BASIC)
-        wrapper.setCredentials(credentials.user, credentials.password)
-    wrapper.opener = build_opener(*handlers)
-    return wrapper
+@dataclass(frozen=True)
+class Transport:
+    """How an endpoint is asked: where, by which ``agent``, signed with what; within so many ``seconds`` for a whole response,
+    and for at ``most`` so many bytes of its uncompressed body.
 
+    ``default_graphs``: graphs whose union is the default graph of each query; none for the endpoint's own.
+    """
 
-def _once(wrapper: _Wrapper, limits: Limits, deadline: float) -> Response:
-    wrapper.seconds = max(deadline - time.monotonic(), 0.001)
-    try:
-        with wrapper.query().response as response:
-            headers = {name.lower(): value for name, value in response.headers.items()}
-            body, transferred = _body(response, headers.get("content-encoding", ""), limits.bytes, deadline)
-    except HTTPError as error:
-        with error:
-            raise _of_status(error) from None
-    except ValueError:  # it tells what it could not put into a header
-        raise Failure("no way to sign in: a header cannot hold what signs in", 401) from None
-    except (OSError, http.client.HTTPException, zlib.error) as error:
-        raise _of_connection(error, limits) from error
-    if "s1tat" in headers.get("x-sql-state", "").lower():
-        raise Failure("it ran out of its own time and gave a part of the result (X-SQL-State: S1TAT)")
-    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-    return Response(wrapper.endpoint, content_type, headers, body, transferred)
+    url: str
+    agent: str
+    credentials: Credentials
+    seconds: float
+    most: int
+    default_graphs: Sequence[str] = ()
+
+    def send(self, query: str, format: ox.QueryResultsFormat) -> Response:
+        """POST the query, following redirects with the query; raises Failure.
+
+        Credentials stay with the host that they were given for, and are not sent on over a lesser scheme.
+        """
+        url, deadline = self.url, time.monotonic() + self.seconds
+        for _ in range(HOPS + 1):
+            try:
+                return self._once(self._wrapper(url, query, format), deadline)
+            except _Redirected as moved:
+                url = _target(url, str(moved))
+        raise Failure(f"it redirects more than {HOPS} times, lastly to {shortened(url)}")
+
+    def _wrapper(self, url: str, query: str, format: ox.QueryResultsFormat) -> _Wrapper:
+        credentials = self.credentials if _same_host(self.url, url) else Credentials()
+        wrapper = _Wrapper(url, returnFormat=WRAPPER_TSV if format is TSV else WRAPPER_JSON, agent=self.agent)
+        wrapper.setOnlyConneg(True)
+        wrapper.setMethod(POST)
+        wrapper.setQuery(query)
+        for graph in self.default_graphs:
+            wrapper.addDefaultGraph(graph)
+        for name, value in {"Accept-Encoding": "gzip", **credentials.headers}.items():
+            wrapper.addCustomHttpHeader(name, value)
+        handlers: list[Any] = [_NoRedirects()]
+        if credentials.user and credentials.digest:
+            passwords = HTTPPasswordMgrWithDefaultRealm()
+            passwords.add_password(None, url, credentials.user, credentials.password)
+            handlers.append(_Digest(passwords))
+        elif credentials.user:
+            wrapper.setHTTPAuth(BASIC)
+            wrapper.setCredentials(credentials.user, credentials.password)
+        wrapper.opener = build_opener(*handlers)
+        return wrapper
+
+    def _once(self, wrapper: _Wrapper, deadline: float) -> Response:
+        wrapper.seconds = max(deadline - time.monotonic(), 0.001)
+        try:
+            with wrapper.query().response as response:
+                headers = {name.lower(): value for name, value in response.headers.items()}
+                body, transferred = _body(response, headers.get("content-encoding", ""), self.most, deadline)
+        except HTTPError as error:
+            with error:
+                raise _of_status(error) from None
+        except ValueError:  # it tells what it could not put into a header
+            raise Failure("no way to sign in: a header cannot hold what signs in", 401) from None
+        except (OSError, http.client.HTTPException, zlib.error) as error:
+            raise _of_connection(error, self.seconds) from error
+        if "s1tat" in headers.get("x-sql-state", "").lower():
+            raise Failure("it ran out of its own time and gave a part of the result (X-SQL-State: S1TAT)")
+        content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+        return Response(wrapper.endpoint, content_type, headers, body, transferred)
 
 
 def _body(response: http.client.HTTPResponse, encoding: str, most: int, deadline: float) -> tuple[bytes, int]:
@@ -322,12 +310,12 @@ def _seconds(retry_after: str | None) -> float | None:
         return None
 
 
-def _of_connection(error: Exception, limits: Limits) -> Failure:
+def _of_connection(error: Exception, seconds: float) -> Failure:
     cause = error.reason if isinstance(error, URLError) else error
     if isinstance(cause, ssl.SSLCertVerificationError):
         return Failure(f"its certificate is not accepted: {cause.verify_message}", certificate=True)
     if isinstance(cause, TimeoutError):
-        return Failure(f"no whole response within {limits.seconds:g} s")
+        return Failure(f"no whole response within {seconds:g} s")
     if isinstance(cause, http.client.IncompleteRead | zlib.error):
         return Failure(f"its response is cut off or damaged ({cause})")
     if isinstance(cause, ssl.SSLError):
@@ -446,11 +434,15 @@ class Client:
         turns: Turns | None = None,
     ) -> None:
         self.settings, self.scope, self.learned = requests, Scope(config.graphs), learned
-        self.url, self._default_graphs = config.url, config.default_graphs
-        self._credentials = credentials_of(config)
-        self._agent = f"CRM-RAG/{__version__} ({config.contact or 'no contact given'})"
-        self._limits = Limits(requests.timeout_seconds, requests.response_bytes)
-        self._turns = turns
+        self.url, self._turns = config.url, turns
+        self._transport = Transport(
+            config.url,
+            f"CRM-RAG/{__version__} ({config.contact or 'no contact given'})",
+            credentials_of(config),
+            requests.timeout_seconds,
+            requests.response_bytes,
+            config.default_graphs,
+        )
         is_shared = turns is not None and turns.patience == inf  # a look waits for no back-off
         self._pace = Pace(
             requests.pause_seconds, SharedClock(turns.clock) if turns and is_shared else OwnClock()
@@ -474,9 +466,9 @@ class Client:
         )
         return frame, table.skipped + len(others)
 
-    def rows(self, query: str, width: int, patient: bool = True) -> list[Row]:
-        """The rows of a SELECT of s, p, o (and g): ``width`` terms each; see `table`."""
-        return self.table(query, NAMES[:width], patient).rows
+    def rows(self, query: str, patient: bool = True) -> list[Row]:
+        """The rows of a SELECT of s, p, o (and g); see `table`."""
+        return self.table(query, NAMES[: self.scope.width], patient).rows
 
     def strings(self, query: str, variable: str = "iri") -> list[str]:
         """The values of a SELECT of one variable that holds strings."""
@@ -486,9 +478,16 @@ class Client:
         """The number that a SELECT of ?n gives."""
         return self._number(self.table(query, COUNT, patient).rows[0][0])
 
-    def counted_strings(self, query: str, patient: bool = True) -> list[tuple[str, int]]:
-        """The values of a SELECT of ?iri, which holds strings, and ?n, numbers."""
-        rows = self.table(query, ("iri", *COUNT), patient).rows
+    def counted(self, query: str) -> int | None:
+        """The same; None where the endpoint does not answer the query."""
+        try:
+            return self.count(query)
+        except Unanswered:
+            return None
+
+    def counted_strings(self, query: str) -> list[tuple[str, int]]:
+        """The values of a SELECT of ?iri, which holds strings, and ?n, numbers: it can be asked for in another way."""
+        rows = self.table(query, ("iri", *COUNT), patient=False).rows
         return [(text.value, self._number(n)) for text, n in rows if isinstance(text, ox.Literal)]
 
     def _number(self, term: object) -> int:
@@ -612,9 +611,7 @@ class Client:
         self._pace.turn()
         start, transferred, rows = time.monotonic(), 0, 0
         try:
-            response = send(
-                self.url, query, format, self._agent, self._credentials, self._limits, self._default_graphs
-            )
+            response = self._transport.send(query, format)
             transferred = response.transferred
             table = self._read(response, variables)
             rows = len(table.rows)

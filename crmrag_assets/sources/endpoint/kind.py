@@ -151,11 +151,8 @@ class _Reading:
         self._limit = client.settings.page_rows  # what the endpoint sorted at most, once it refused more
 
     def counted(self, only: str = "") -> int | None:
-        try:
-            found = self._client.count(count_subjects(self._client.scope, only))
-        except Unanswered:
-            return None
-        if not only:
+        found = self._client.counted(count_subjects(self._client.scope, only))
+        if not only and found is not None:
             self._total = found
         return found
 
@@ -244,7 +241,7 @@ class _Reading:
         """Subjects that a query gives with the numbers of their triples; these are kept."""
 
         def asked(query: str) -> list[str]:
-            return [f"{n} {iri}" for iri, n in self._client.counted_strings(query, patient=False)]
+            return [f"{n} {iri}" for iri, n in self._client.counted_strings(query)]
 
         lines = self._journal.strings(query, asked)
         page = [(iri, n) for n, _, iri in (line.partition(" ") for line in lines)]
@@ -309,7 +306,7 @@ def signals(client: Client, entities: Path, limits: Watching) -> dict[str, str]:
         if not iris:
             return {}
         query = rows_of(Part(tuple(iris), unnamed=True), client.scope)
-        rows = {"\t".join(map(str, row)) for row in client.rows(query, client.scope.width, patient=False)}
+        rows = {"\t".join(map(str, row)) for row in client.rows(query, patient=False)}
         name = SAMPLE.format(len(iris), _hash("\n".join(iris))[:8])
         return {name: _hash("\n".join(sorted(rows)))} if rows else {}
 
@@ -376,11 +373,11 @@ class SparqlEndpoint:
         excluded = self.method.discovery
         settle_format(client)
         with client.workers() as pool:
-            counting = pool.submit(self._counts)
+            counting = pool.submit(client.counted, count_triples(client.scope))
             require_crm(client)
             fetching = pool.submit(harvest_blanks, client)
             subjects = discover_subjects(client, journal, excluded.excluded_types, progress)
-            counted, blanks = counting.result(), fetching.result()
+            triples, blanks = counting.result(), fetching.result()
         tally, distinct = Tally(), list(dict.fromkeys(blanks.quads))
         writer = SpoolWriter(folder, tally)
         writer.add_blank(writer.add(distinct))
@@ -396,8 +393,8 @@ class SparqlEndpoint:
         self._remember()
         schema = int(listed.get_column("excluded").sum())
         report = writer.report(
-            triples_read=counted.triples or 0,
-            triples=max(0, (counted.triples or 0) - unnamed.excluded_triples),
+            triples_read=triples or 0,
+            triples=max(0, (triples or 0) - unnamed.excluded_triples),
             entities=len(listed) - schema + unnamed.entities,
             excluded_subjects=schema + unnamed.excluded_subjects,
         )
@@ -407,9 +404,9 @@ class SparqlEndpoint:
             chunk_bits(report.entities, self.method.chunks.entities),
             report,
             self._gathered((*subjects.missing, *nameless, *blanks.missing)),
-            replace(
-                counted,
-                subjects=subjects.counted,
+            Counted(
+                triples,
+                subjects.counted,
                 each=not apart and not listed.get_column("triples").null_count(),
             ),
         )
@@ -427,11 +424,8 @@ class SparqlEndpoint:
         return Fetched(pl.concat(parts), self._gathered(found.missing))
 
     def recount(self, folder: Path) -> Counted:
-        counted = self._counts()
-        try:
-            return replace(counted, subjects=self._client.count(count_subjects(self._client.scope)))
-        except Unanswered:
-            return counted
+        client, scope = self._client, self._client.scope
+        return Counted(client.counted(count_triples(scope)), client.counted(count_subjects(scope)))
 
     def entity_iris(self, folder: Path) -> list[str]:
         listed = self._subjects(folder)
@@ -491,12 +485,6 @@ class SparqlEndpoint:
         if self._client.learned != Learned.load(self._learned):
             self.work.mkdir(parents=True, exist_ok=True)
             self._client.learned.save(self._learned)
-
-    def _counts(self) -> Counted:
-        try:
-            return Counted(triples=self._client.count(count_triples(self._client.scope)))
-        except Unanswered:
-            return Counted()
 
     def _gathered(self, missing: Sequence[Missing]) -> Gathered:
         return replace(self._client.gathered(), missing=tuple(missing))

@@ -344,7 +344,7 @@ def test_triples_of_invalid_subjects_that_do_not_come_are_missing() -> None:
         assert len(rows_of(found)) == 1 and sum(lost.triples or 0 for lost in found.missing) == 4
     with serving(star(), [Always(refusal(400, "no"), lambda query: "http://e/a b" in query)]) as server:
         client = client_of(server)
-        client.rows("SELECT ?s ?p ?o { ?s ?p ?o }", 3)
+        client.rows("SELECT ?s ?p ?o { ?s ?p ?o }")
         assert {lost.subject for lost in harvest_odd(client, ODD, False).missing} == set(ODD)
 
 

@@ -94,10 +94,10 @@ def test_a_response_of_too_many_rows_is_not_read(monkeypatch: pytest.MonkeyPatch
         client = client_of(server, **small)
         client.count("SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }")
         with pytest.raises(Unanswered, match="more than 10 rows"):
-            client.rows(QUERY, 3)
+            client.rows(QUERY)
         assert len(server.log) == 2  # refused at once, as a smaller query may do
-        assert len(client.rows(f"{QUERY} LIMIT 10", 3)) == 10
-        assert len(client_of(server, **small | {"page_rows": 6}).rows(QUERY, 3)) == 12
+        assert len(client.rows(f"{QUERY} LIMIT 10")) == 10
+        assert len(client_of(server, **small | {"page_rows": 6}).rows(QUERY)) == 12
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ size = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 before = size()
 resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
 try:
-    client.rows("SELECT ?s ?p ?o WHERE { ?s ?p ?o }", 3)
+    client.rows("SELECT ?s ?p ?o WHERE { ?s ?p ?o }")
 except Exception as error:
     print(type(error).__name__, error)
 print(size() - before)

@@ -53,7 +53,7 @@ def test_whatever_shows_in_a_response_is_met(fault: Fault) -> None:
     for times in (1, 2):
         with serving(star(), [First(fault, times)]) as server:
             client = client_of(server, timeout_seconds=0.2)
-            assert len(set(client.rows(QUERY, 3))) == client.count(NUMBER) == TRIPLES
+            assert len(set(client.rows(QUERY))) == client.count(NUMBER) == TRIPLES
             traffic = client.gathered().traffic
             asked = [one for one in server.log if one.query and one.path == "/sparql"]
             assert traffic.requests == len(asked)
@@ -67,7 +67,7 @@ def test_traffic_is_exact() -> None:
     with serving(star(), [plan], relabel=False) as server:
         client = client_of(server, first_wait_seconds=0.02)
         for _ in range(4):
-            client.rows(QUERY, 3)
+            client.rows(QUERY)
         gathered = client.gathered()
         tsv, json = len(body_of(server, TSV)), len(body_of(server, JSON))
         asked_json = [TYPES["json"] in one.accept for one in server.log if not one.fault]
@@ -89,7 +89,7 @@ def body_of(server: Endpoint, format: ox.QueryResultsFormat) -> bytes:
 def test_compressed_bytes_are_counted_as_transferred() -> None:
     with serving(star(), compress=True) as server:
         client = client_of(server)
-        client.rows(QUERY, 3)
+        client.rows(QUERY)
         assert client.gathered().traffic.bytes < len(body_of(server, TSV)) / 2
 
 
@@ -97,7 +97,7 @@ def test_a_failed_request_is_tried_again_so_many_times_and_doubles_its_wait() ->
     with serving(star(), [Always(NAMED["500"], lambda query: query == QUERY)]) as server:
         client = client_of(server, retries=3, first_wait_seconds=0.03, longest_wait_seconds=0.08)
         with pytest.raises(Unanswered, match="execution time is too high"):
-            client.rows(QUERY, 3)
+            client.rows(QUERY)
         asked = [one.at for one in server.log if one.query == QUERY]
         waits = [later - earlier for earlier, later in pairwise(asked)]
         assert len(waits) == 3
@@ -110,7 +110,7 @@ def test_a_failed_request_is_tried_again_so_many_times_and_doubles_its_wait() ->
 def test_a_query_that_can_be_split_is_tried_again_once_only() -> None:
     with serving(star(), [Always(NAMED["500"], lambda query: query == QUERY)]) as server:
         with pytest.raises(Unanswered):
-            client_of(server).rows(QUERY, 3, patient=False)
+            client_of(server).rows(QUERY, patient=False)
         assert [one.query for one in server.log] == [QUERY, QUERY, ALIVE]
 
 
@@ -121,7 +121,7 @@ def test_a_query_that_is_refused_and_a_response_that_is_too_large_are_not_repeat
         client = client_of(server, response_bytes=500)
         client.count(NUMBER)
         with pytest.raises(Unanswered, match=f"status {status} .*: no" if plans else "more than 500 bytes"):
-            client.rows(QUERY, 3)
+            client.rows(QUERY)
         assert len(server.log) == 2
 
 
@@ -143,10 +143,10 @@ def test_json_follows_damaged_tsv_at_once_and_for_good_after_some() -> None:
     with serving(star(), [First(NAMED["cut in line"])]) as server:
         client = client_of(server, first_wait_seconds=9, longest_wait_seconds=9)
         for query in queries[:-1]:
-            client.rows(query, 3)
+            client.rows(query)
         assert client.learned.json
         server.plans = []
-        client.rows(queries[-1], 3)
+        client.rows(queries[-1])
         formats = ["json" if TYPES["json"] in one.accept else "tsv" for one in server.log]
         assert formats == ["tsv", "json"] * DAMAGED + ["json"]
         notes = client.gathered().notes
@@ -172,8 +172,8 @@ def test_the_smallest_row_cap_is_remembered() -> None:
 def test_odd_labels_and_redirections_are_noted() -> None:
     with serving(star(), [InTurn(NAMED["text/plain"], NAMED["moved 308"])]) as server:
         client = client_of(server)
-        client.rows(QUERY, 3)
-        client.rows(QUERY, 3)
+        client.rows(QUERY)
+        client.rows(QUERY)
         assert client.gathered().notes == Counter({
             "responses in SPARQL Results in TSV with content type text/plain": 1,
             f"responses by redirection to {server.url_of('/moved')}: declare that address": 1,
@@ -184,7 +184,7 @@ def test_repaired_iris_are_counted() -> None:
     body = b'{"head":{"vars":["s","p","o"]},"results":{"bindings":[{"s":{"type":"uri","value":"http://e/a b"}}]}}'
     with serving(star(), [InTurn(replied("invalid IRI", Answer(body, TYPES["json"])))]) as server:
         client = client_of(server)
-        assert client.rows(QUERY, 3) == [(ox.NamedNode("http://e/a%20b"), None, None)]
+        assert client.rows(QUERY) == [(ox.NamedNode("http://e/a%20b"), None, None)]
         assert client.gathered().repaired == 1
 
 
@@ -213,7 +213,7 @@ def test_an_endpoint_that_never_answers_ends_with_one_clear_message(fault: Fault
     with serving(star(), [Always(fault)]) as server:
         client = client_of(server, timeout_seconds=0.1 if fault is faults.TIME_OUT else 5, retries=2)
         with pytest.raises(SourceError) as error:
-            client.rows(QUERY, 3)
+            client.rows(QUERY)
         assert said in str(error.value) and server.url in error.value.what and error.value.remedy
         assert "kept" not in str(error.value)  # nothing was harvested
         is_wrong = fault.name in {f"status {status}" for status in (401, 403, 404, 405, 410, 501)}
@@ -225,16 +225,16 @@ def test_nobody_there_is_told_at_once() -> None:
         url = f"http://127.0.0.1:{free.getsockname()[1]}/sparql"
     start = time.monotonic()
     with pytest.raises(SourceError, match=r"does not answer: no connection .*Check the address"):
-        client_of(url, first_wait_seconds=5).rows(QUERY, 3)
+        client_of(url, first_wait_seconds=5).rows(QUERY)
     assert time.monotonic() - start < 5  # what it would wait before a second attempt
 
 
 def test_a_certificate_that_is_not_trusted_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(star(), tls=True) as server:
         with pytest.raises(SourceError, match=r"certificate is not accepted.*SSL_CERT_FILE"):
-            client_of(server).rows(QUERY, 3)
+            client_of(server).rows(QUERY)
         monkeypatch.setenv("SSL_CERT_FILE", str(server.certificate))
-        assert len(client_of(server).rows(QUERY, 3)) == TRIPLES
+        assert len(client_of(server).rows(QUERY)) == TRIPLES
 
 
 @pytest.mark.parametrize(
@@ -245,10 +245,10 @@ def test_a_certificate_that_is_not_trusted_names_the_remedy(monkeypatch: pytest.
 def test_an_endpoint_that_goes_down_says_what_is_kept(fault: Fault) -> None:
     with serving(star(), [Down(2, fault)]) as server:
         client = client_of(server, retries=2)
-        client.rows(QUERY, 3)
-        client.rows(QUERY, 3)
+        client.rows(QUERY)
+        client.rows(QUERY)
         with pytest.raises(SourceError) as error:
-            client.rows(QUERY, 3)
+            client.rows(QUERY)
         if fault.name != "status 403":
             assert "stopped answering" in error.value.what
             assert "What was harvested is kept: run the build again" in error.value.remedy
@@ -260,20 +260,20 @@ def test_an_endpoint_that_answered_another_process_stopped_answering() -> None:
         client = client_of(server, retries=1)
         client.go_on()
         with pytest.raises(SourceError, match=r"stopped answering.*What was harvested is kept"):
-            client.rows(QUERY, 3)
+            client.rows(QUERY)
 
 
 def test_an_endpoint_that_comes_back_in_time_is_waited_for() -> None:
     with serving(star(), [InTurn(None, *[NAMED["503"]] * 4)]) as server:
         client = client_of(server)
-        client.rows(QUERY, 3)
-        assert len(client.rows(QUERY, 3)) == TRIPLES and len(server.log) == 6
+        client.rows(QUERY)
+        assert len(client.rows(QUERY)) == TRIPLES and len(server.log) == 6
 
 
 def test_a_query_that_is_too_much_is_told_from_an_endpoint_that_is_down() -> None:
     too_much = Always(faults.TIME_OUT, lambda query: query == QUERY)
     with serving(star(), [too_much]) as server, pytest.raises(Unanswered, match="no whole response within"):
-        client_of(server, timeout_seconds=0.1, retries=1).rows(QUERY, 3)
+        client_of(server, timeout_seconds=0.1, retries=1).rows(QUERY)
 
 
 # Politeness.
@@ -296,7 +296,7 @@ def test_retry_after_is_kept_by_all_threads() -> None:
         client = client_of(server, parallel=4, longest_wait_seconds=1)
         held = told_of_back_offs(client)
         with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda n: client.rows(QUERY + " " * n, 3), range(40)))
+            list(pool.map(lambda n: client.rows(QUERY + " " * n), range(40)))
         (since,) = held
         under_way = [one.at for one in server.log if since < one.at < since + 0.3]
         assert len(under_way) <= 3  # what the other threads had begun when the refusal came
@@ -307,11 +307,11 @@ def test_retry_after_is_kept_by_all_threads() -> None:
 def test_a_longer_wait_than_allowed_ends_with_its_length(status: int) -> None:
     with serving(star(), [InTurn(None, refusal(status, "maintenance", retry_after="7200"))]) as server:
         client = client_of(server)
-        client.rows(QUERY, 3)
+        client.rows(QUERY)
         with pytest.raises(
             SourceError, match=r"asks not to be asked for 7,200 s .*maintenance.*longest_wait_seconds"
         ) as error:
-            client.rows(QUERY, 3)
+            client.rows(QUERY)
         assert "kept" in error.value.remedy and len(server.log) == 2
 
 
@@ -363,10 +363,10 @@ def test_secrets_come_from_the_environment_and_go_nowhere_else(
             client = Client(config, config.resolved(METHOD.requests))
             said = [repr(client), repr(vars(client)), repr(config), config.described()]
             if right:
-                assert len(client.rows(QUERY, 3)) == TRIPLES and server.log[-1].headers["x-api-key"] == "k3y"
+                assert len(client.rows(QUERY)) == TRIPLES and server.log[-1].headers["x-api-key"] == "k3y"
             else:
                 with pytest.raises(SourceError) as error:
-                    client.rows(QUERY, 3)
+                    client.rows(QUERY)
                 said += [str(error.value), repr(error.value), repr(error.getrepr(style="short"))]
                 assert "401" in error.value.what and "environment variables" in error.value.remedy
             said += [repr(client.gathered()), caplog.text, *capfd.readouterr()]
@@ -391,5 +391,5 @@ def test_a_variable_that_holds_no_secret_is_named(
 def test_an_endpoint_that_wants_a_login_says_where_to_name_it() -> None:
     with serving(star(), auth=Auth("basic")) as server:
         with pytest.raises(SourceError, match=r"status 401 .*Sign in.*endpoint: auth"):
-            client_of(server).rows(QUERY, 3)
+            client_of(server).rows(QUERY)
         assert len(server.log) == 1

@@ -12,7 +12,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from crmrag_assets.sources.endpoint.client import HOPS, Credentials, Failure, Limits, Response, send
+from crmrag_assets.sources.endpoint.client import HOPS, Credentials, Failure, Response, Transport
 from crmrag_assets.sources.endpoint.results import JSON, TSV
 from tests.support.endpoints import EX, quad, star
 from tests.support.faults import NAMED, Fault, InTurn, redirected, refusal, replied
@@ -36,7 +36,7 @@ def ask(
     size: int = 1 << 20,
 ) -> Response:
     url = server if isinstance(server, str) else server.url
-    return send(url, query, format, "CRM-RAG/test (us@example.org)", credentials, Limits(seconds, size))
+    return Transport(url, "CRM-RAG/test (us@example.org)", credentials, seconds, size).send(query, format)
 
 
 def fails(server: Endpoint | str, **options: Any) -> Failure:
@@ -210,11 +210,11 @@ def test_every_redirect_keeps_the_query(status: int) -> None:
 
 def test_default_graphs_go_with_the_query_wherever_it_goes() -> None:
     quads = [quad("a", "p", "b", f"g{n % 3}") for n in range(3)]
-    limits, graphs = Limits(5, 1000), (f"{EX}g1", f"{EX}g2")
+    graphs = f"{EX}g1", f"{EX}g2"
     with serving(quads, [InTurn(None, redirected("moved", 302, "/moved"))]) as server:
         for address in (server.url, server.url, server.url + "?default-graph-uri=" + EX + "g0"):
-            send(address, EVERYTHING, TSV, "", Credentials(), limits, graphs)
-        plain = send(server.url, NUMBER, TSV, "", Credentials(), limits)
+            Transport(address, "", Credentials(), 5, 1000, graphs).send(EVERYTHING, TSV)
+        plain = Transport(server.url, "", Credentials(), 5, 1000).send(NUMBER, TSV)
         assert plain.body == b"?n\n0\n"
         assert [one.rows for one in server.log if one.status == 200] == [2, 2, 3, 1]
 
