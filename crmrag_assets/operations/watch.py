@@ -68,10 +68,6 @@ class Listing:
             found.append(f"{size} bytes of {changed}" if size > most else sha256_file(path))
         return tuple(found)
 
-    def fingerprint(self, checksums: Sequence[str], source: OfFiles) -> str:
-        """What the source's `fingerprint` gives for these files, where none was told by its size and time."""
-        return source.fingerprint_of(dict(zip(self.files, checksums, strict=True)))
-
 
 VERSION = 1
 Signals = Mapping[str, str]
@@ -297,7 +293,7 @@ class _Look:
                 return Verdict(found.state.but(pending={}), "Changed while it was read. Looked at again.")
         except (OSError, ConfigError) as error:
             return _fault(state, f"The files cannot be read: {error}", self.now, 0.0, 0.0)
-        content = listing.fingerprint(made, source)
+        content = source.fingerprint_of(dict(zip(listing.files, made, strict=True)))
         settled = found.state.settled(listing.signals, listing.bytes).but(content=content)
         if built is not None and content == built.source:
             return Verdict(settled, "The content of the files is what was built.", confirmed=True)
