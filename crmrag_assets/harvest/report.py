@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, fields
 from typing import Any
 
 from crmrag_query.text import printable
@@ -66,12 +66,7 @@ class Gathered:
     notes: Counter[str] = field(default_factory=Counter)
 
     def __add__(self, other: Gathered) -> Gathered:
-        return Gathered(
-            self.traffic + other.traffic,
-            self.missing + other.missing,
-            self.repaired + other.repaired,
-            self.notes + other.notes,
-        )
+        return Gathered(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 TEXT_LIMIT = 160  # characters kept of a broken line

@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -288,7 +288,7 @@ class SpoolWriter:
     def report(self, **counts: Any) -> HarvestReport:
         """What was met, with further counts of the report."""
         tally, blank = self._tally, self.skolemiser
-        report = HarvestReport(
+        return HarvestReport(
             files=tuple(tally.files),
             broken=tuple(tally.broken),
             broken_count=tally.broken_count,
@@ -299,8 +299,8 @@ class SpoolWriter:
             blank_components=blank.components,
             blank_merged=blank.merged,
             blank_unproven=blank.unproven,
+            **counts,
         )
-        return replace(report, **counts)
 
     @property
     def graphs(self) -> int:

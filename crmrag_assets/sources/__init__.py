@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from crmrag_assets.build.step import Turns
-from crmrag_assets.harvest.source import Discovery, Source
+from crmrag_assets.harvest.source import Source
 from crmrag_assets.sources.kinds import Opening, kind_of
 from crmrag_assets.sources.several import Part, several
 from crmrag_assets.sources.spooled import FileSource
@@ -16,7 +16,6 @@ from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import Method, load_method
 from crmrag_query.config.sources import SourceEntry
 
-__all__ = ["Discovery", "Source", "source_for"]
 PARTS = "sources"  # in the working folder: what each of several sources keeps, by its identity
 
 

@@ -80,13 +80,9 @@ class Scope:
             return f"{{ {plain} }} UNION {{ {named} }}"
         return f"{values(g, self.graphs)} {named}"
 
-    def columns(self, *variables: str) -> str:
-        """The variables to select: these, and the graph where there may be one."""
-        return " ".join([*variables, "?g"] if self.graph else variables)
-
     def select(self, pattern: str, *variables: str) -> str:
-        """The rows of a pattern."""
-        return f"SELECT {self.columns(*variables)} WHERE {{ {pattern} }}"
+        """The rows of a pattern: these variables, and the graph where there may be one."""
+        return f"SELECT {' '.join([*variables, '?g'] if self.graph else variables)} WHERE {{ {pattern} }}"
 
     @property
     def width(self) -> int:

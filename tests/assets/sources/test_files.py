@@ -12,8 +12,9 @@ import pyoxigraph as ox
 import pytest
 
 from crmrag_assets.build.step import SilentProgress
+from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.harvest.triples import ORDER, SKOLEM, TRIPLES
-from crmrag_assets.sources import Discovery, source_for
+from crmrag_assets.sources import source_for
 from crmrag_assets.sources.rdf.kind import RdfFiles
 from crmrag_query.artifacts.manifest import chunk_of
 from crmrag_query.config.datasets import DatasetConfig
