@@ -13,7 +13,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,7 +25,7 @@ from filelock import FileLock
 from sqlalchemy.exc import DBAPIError
 
 from crmrag_assets.build.step import current_reporter
-from crmrag_assets.build.store import BROKEN, FULL, causes, disk_trouble, is_memory
+from crmrag_assets.build.store import BROKEN, FULL, causes, disk_trouble, explained_by, is_memory
 from crmrag_query.artifacts.manifest import dataset_folder, pointer, write_text
 from crmrag_query.config.operations import Database
 from crmrag_query.errors import (
@@ -72,17 +72,9 @@ _IN_WORDS = re.compile(
 _LOST = "only the history of runs is lost, artifacts and releases are not in it."
 
 
-@contextmanager
-def database_explained() -> Iterator[None]:
+def database_explained() -> AbstractContextManager[None]:
     """Within the block, an error of Dagster's database says what to do. Raises DatabaseUnreachable, BuildError."""
-    try:
-        yield
-    except CrmRagError:
-        raise
-    except Exception as error:
-        if (trouble := database_trouble(error)) is None:
-            raise
-        raise trouble from error
+    return explained_by(database_trouble)
 
 
 def database_trouble(error: BaseException) -> BuildError | None:

@@ -17,8 +17,8 @@ import re
 import shutil
 import signal
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
@@ -255,16 +255,21 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 @contextmanager
-def disk_explained(folder: Path) -> Iterator[None]:
-    """Within the block, what a disk refuses below ``folder`` is a BuildError that says so and what to do."""
+def explained_by(trouble_of: Callable[[BaseException], BuildError | None]) -> Iterator[None]:
+    """Within the block, an error that is none of ours is what ``trouble_of`` makes of it, unless that is None."""
     try:
         yield
     except CrmRagError:
         raise
     except Exception as error:
-        if (trouble := disk_trouble(error, folder)) is None:
+        if (trouble := trouble_of(error)) is None:
             raise
         raise trouble from error
+
+
+def disk_explained(folder: Path) -> AbstractContextManager[None]:
+    """Within the block, what a disk refuses below ``folder`` is a BuildError that says so and what to do."""
+    return explained_by(lambda error: disk_trouble(error, folder))
 
 
 def disk_trouble(error: BaseException, folder: Path) -> BuildError | None:
