@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from crmrag_assets.harvest.report import Gathered, HarvestReport, Traffic
 from crmrag_assets.harvest.source import Counted, Discovery
-from crmrag_assets.sources.endpoint.look import CLOSING, expected_batches, forecast, seconds_of_batch
+from crmrag_assets.sources.endpoint.kind import CLOSING, expected_batches, forecast, seconds_of_batch
 from crmrag_query.artifacts.manifest import chunk_of
 from crmrag_query.config import load_method
 

@@ -9,7 +9,7 @@ import pyoxigraph as ox
 import pytest
 
 from crmrag_assets.harvest.report import ROUNDED
-from crmrag_assets.sources.endpoint.look import first_look, require_crm, settle_format
+from crmrag_assets.sources.endpoint.kind import first_look, require_crm, settle_format
 from crmrag_assets.sources.endpoint.queries import PRECISE
 from crmrag_query.errors import SourceError
 from tests.support.endpoints import CRM, METHOD, Always, client_of, config_of, quad, star

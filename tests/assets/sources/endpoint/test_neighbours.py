@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from crmrag_assets.harvest.source import FAN_IN
 from crmrag_assets.harvest.triples import COLUMNS, NO_COLUMNS
-from crmrag_assets.sources.endpoint.look import POINTED, joined, pointing
+from crmrag_assets.sources.endpoint.kind import POINTED, joined, pointing
 from crmrag_query.syntax import RDF_TYPE
 from tests.support import faults
 from tests.support.endpoints import EX, Always, client_of, quad
