@@ -231,14 +231,10 @@ def build_graph(
     apart.
     """
     watcher = progress or SilentProgress()
-
-    def tell(step: int, note: str) -> None:
-        watcher.advance(step, STEPS, note)
-
-    tell(0, "numbering triples")
+    watcher.advance(0, STEPS, "numbering triples")
     out.mkdir(parents=True, exist_ok=True)
     core = build_core(prefetch_files, threads, out)
-    tell(1, "normalising classes and properties")
+    watcher.advance(1, STEPS, "normalising classes and properties")
     said = declared(core)
     core.entity[said.nodes] = False  # what the data is written in is not what it is about
     vocabulary = build_vocabulary(
@@ -246,16 +242,16 @@ def build_graph(
     )
     suspects = find_suspects(core, vocabulary, method.suspects)
     merged = np.array([suspect.node for suspect in suspects], np.int32)
-    tell(2, "names")
+    watcher.advance(2, STEPS, "names")
     stated = stated_names(core, vocabulary, method.names, languages, merged)
-    tell(3, "dates")
+    watcher.advance(3, STEPS, "dates")
     timespans = build_timespans(core, vocabulary, method.dates, stated, merged)
-    tell(4, "names by role")
+    watcher.advance(4, STEPS, "names by role")
     labels = build_labels(core, vocabulary, stated, timespans, languages, merged)
-    tell(5, "links and images")
+    watcher.advance(5, STEPS, "links and images")
     links = build_links(core, vocabulary, method.links)
     images = build_images(core, vocabulary, method.images, image_pattern)
-    tell(6, "writing")
+    watcher.advance(6, STEPS, "writing")
     tables = {"labels": labels, "timespans": timespans, "links": links, "images": images}
     category, categories = node_categories(core, vocabulary, CategoryMap(method.categories, ontology))
     arrays = {
@@ -265,7 +261,7 @@ def build_graph(
     }
     counts = _counts(core, tables) | {"suspects": len(suspects)}
     write_graph(out, core, vocabulary, tables, suspects, arrays, counts)
-    tell(STEPS, "graph written")
+    watcher.advance(STEPS, STEPS, "graph written")
     return counts
 
 
