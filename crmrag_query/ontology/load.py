@@ -24,9 +24,16 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from crmrag_query.config.reading import CategoriesPart, Record, ontology_folders, part_file, read_part
+from crmrag_query.config.reading import (
+    CategoriesPart,
+    Pattern,
+    Record,
+    ontology_folders,
+    part_file,
+    read_part,
+)
 from crmrag_query.errors import MissingExtraError, OntologyError
 from crmrag_query.syntax import OutOfBounds, require_bounds
 
@@ -99,12 +106,13 @@ LABEL = "label"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A class or a property as one ontology file states it.
+class Term:
+    """A class or property.
 
-    `parents`, `inverse`, `domain` and `range` are codes as that file uses them (`rdfs:Literal` and
-    `xsd:…` for literal ranges, empty where nothing is stated). A row with an empty `name` adds
-    parents to a class or property that another ontology declares.
+    In a table, as one ontology file states it: `parents`, `inverse`, `domain` and `range` are codes as that file uses them
+    (`rdfs:Literal` and `xsd:…` for literal ranges, empty where nothing is stated), and one with an empty `name` adds parents
+    to a class or property that another ontology declares. In an ontology every code in it is known there (or is a literal
+    type), and `table` is the one that it comes from.
     """
 
     kind: Kind
@@ -118,6 +126,7 @@ class Row:
     domain: str = ""
     range: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    table: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +134,7 @@ class OntologyTable:
     """The rows of one ontology, sorted by kind and code; `skipped` counts terms that were left out."""
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[Term, ...]
     skipped: tuple[str, ...] = ()
 
 
@@ -172,37 +181,19 @@ def read_table(path: Path) -> OntologyTable:
     return from_csv(path.read_text(encoding="utf-8"), path.stem, str(path))
 
 
-def _rows(reader: Iterable[list[str]], languages: list[str], width: int, where: str) -> Iterable[Row]:
+def _rows(reader: Iterable[list[str]], languages: list[str], width: int, where: str) -> Iterable[Term]:
     for number, cells in enumerate(reader, start=2):
         if len(cells) != width or cells[0] not in ("class", "property") or not cells[1]:
             raise OntologyError(
                 f"{where}, row {number}: {','.join(cells)[:80]!r} is not a row of an ontology table.",
                 f"A row has {width} cells, the first 'class' or 'property', the second a code.",
             )
-        yield Row(
+        yield Term(
             "class" if cells[0] == "class" else "property",
             cells[1], cells[2], cells[3], tuple(cells[4].split()), cells[5],
             cells[6] == "1", cells[7] == "1", cells[8], cells[9],
             {lang: text for lang, text in zip(languages, cells[10:], strict=True) if text},
         )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A class or property; every code in it is known to the same ontology (or is a literal type, `xsd:…`)."""
-
-    kind: Kind
-    code: str
-    name: str
-    iri: str
-    parents: tuple[str, ...]
-    inverse: str
-    symmetric: bool
-    transitive: bool
-    domain: str
-    range: str
-    labels: Mapping[str, str]
-    table: str
 
 
 Directed = tuple[str, bool]
@@ -227,13 +218,12 @@ class Ontology:
         default_factory=dict, repr=False, compare=False
     )
 
-    def class_(self, code: str) -> Term:
-        """The class with this code; raises OntologyError with the nearest codes."""
-        return _found(self.classes, code, "class")
-
     def property_(self, code: str) -> Term:
         """The property with this code; raises OntologyError with the nearest codes."""
-        return _found(self.properties, code, "property")
+        if code not in self.properties:
+            remedy = did_you_mean(code, self.properties, "Add its ontology with `crmrag ontology extract`.")
+            raise OntologyError(f"No property has the code {code!r}.", remedy)
+        return self.properties[code]
 
     def label(self, code: str, lang: str | Sequence[str] = "en", kind: Kind | None = None) -> str:
         """Label in the first language that has one, then English, then any; an unknown code itself.
@@ -329,13 +319,6 @@ class Ontology:
                 waiting += fresh
             self._closures[key] = tuple(sorted(seen - {code}))
         return self._closures[key]
-
-
-def _found(terms: Mapping[str, Term], code: str, kind: Kind) -> Term:
-    if code in terms:
-        return terms[code]
-    remedy = did_you_mean(code, terms, "Add its ontology with `crmrag ontology extract`.")
-    raise OntologyError(f"No {kind} has the code {code!r}.", remedy)
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str, most: int = 3) -> str:
@@ -481,7 +464,7 @@ def _note(term: _Term, predicate: str, value: str, language: str | None) -> Kind
     return None
 
 
-def _rows_of(terms: dict[str, _Term], own: set[str], table: str) -> tuple[Row, ...]:
+def _rows_of(terms: dict[str, _Term], own: set[str], table: str) -> tuple[Term, ...]:
     codes = {iri: _code(iri, own, table) for iri in terms}
     rows = []
     for iri, term in terms.items():
@@ -495,20 +478,20 @@ def _rows_of(terms: dict[str, _Term], own: set[str], table: str) -> tuple[Row, .
     return tuple(sorted(whole, key=lambda row: (row.kind, _order(row))))
 
 
-def _row(iri: str, kind: Kind, term: _Term, codes: dict[str, str], own: bool) -> Row:
+def _row(iri: str, kind: Kind, term: _Term, codes: dict[str, str], own: bool) -> Term:
     parents = sorted(
         {_reference(value, codes) for of, value in term.parents if of == kind} - {"", codes[iri]}
     )
     if not own:
-        return Row(kind, codes[iri], "", iri, tuple(parents))
+        return Term(kind, codes[iri], "", iri, tuple(parents))
     name = local_name(iri)
-    return Row(
+    return Term(
         kind, codes[iri], name, iri, tuple(parents), "", term.symmetric, term.transitive,
         _single(term.domains, codes), _single(term.ranges, codes), term.labels or {"en": as_words(name)},
     )  # fmt: skip
 
 
-def _with_inverse(row: Row, listed: set[str], terms: dict[str, _Term], codes: dict[str, str]) -> Row:
+def _with_inverse(row: Term, listed: set[str], terms: dict[str, _Term], codes: dict[str, str]) -> Term:
     """The row with the inverse that the file states in either direction, else by CRM's convention."""
     if row.kind == "class" or not row.name:
         return row
@@ -544,7 +527,7 @@ def _single(values: set[str], codes: dict[str, str]) -> str:
     return references[0] if len(references) == 1 else ""
 
 
-def _order(row: Row) -> tuple[str, int, str]:
+def _order(row: Term) -> tuple[str, int, str]:
     """Codes in the order a person counts: E2 before E10."""
     found = re.match(r"([A-Za-z_:]*)(\d*)(.*)", row.code)
     assert found is not None
@@ -555,27 +538,14 @@ class Index(Record):
     """Order of the tables, namespaces of the CRM family, symmetric properties and corrected labels."""
 
     tables: tuple[str, ...] = ()
-    namespaces: dict[str, str] = Field(default_factory=dict)
+    namespaces: dict[str, Pattern] = Field(default_factory=dict)
     symmetric: tuple[str, ...] = ()
     labels: dict[str, dict[str, str]] = Field(default_factory=dict)
 
-    @field_validator("namespaces")
-    @classmethod
-    def _compiles(cls, namespaces: dict[str, str]) -> dict[str, str]:
-        for family, pattern in namespaces.items():
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"the pattern of {family} is no regular expression: {error}") from None
-        return namespaces
-
-    @cached_property
-    def _patterns(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
-        return tuple((family, re.compile(pattern)) for family, pattern in self.namespaces.items())
-
     def family(self, namespace: str) -> str:
         """The family that a namespace belongs to, "" for none."""
-        return next((family for family, pattern in self._patterns if pattern.fullmatch(namespace)), "")
+        fitting = (family for family, pattern in self.namespaces.items() if re.fullmatch(pattern, namespace))
+        return next(fitting, "")
 
 
 COLUMNS = ("old", "new", "kind", "since", "confidence", "note")
@@ -700,33 +670,24 @@ def _add_table(joined: _Joined, table: OntologyTable) -> None:
             )
 
 
-def _place(joined: _Joined, row: Row, table: str, codes: dict[Key, str]) -> str:
+def _place(joined: _Joined, row: Term, table: str, codes: dict[Key, str]) -> str:
     """Give the row's term its code in the joined ontology, and note its name and IRI."""
     code = row.code
     present = joined.terms.get((row.kind, code))
     if present is not None:
         code = _shared_code(joined, row, present, codes) or f"{stem(table)}:{row.code}"
     if (row.kind, code) not in joined.terms:
+        labels = {**row.labels, **joined.index.labels.get(row.code, {})}
         joined.terms[row.kind, code] = Term(
-            row.kind,
-            code,
-            row.name,
-            row.iri,
-            parents=(),
-            inverse="",
-            symmetric=row.symmetric,
-            transitive=row.transitive,
-            domain="",
-            range="",
-            labels={**row.labels, **joined.index.labels.get(row.code, {})},
-            table=table,
-        )
+            row.kind, code, row.name, row.iri, symmetric=row.symmetric, transitive=row.transitive,
+            labels=labels, table=table,
+        )  # fmt: skip
     joined.names[row.kind].setdefault(row.name, code)
     joined.iris[row.kind].setdefault(row.iri, code)
     return code
 
 
-def _shared_code(joined: _Joined, row: Row, present: Term, codes: dict[Key, str]) -> str:
+def _shared_code(joined: _Joined, row: Term, present: Term, codes: dict[Key, str]) -> str:
     """The code of a term that the row means too; "" where the row uses a taken code for something else."""
     rename = joined.named.get((row.kind, row.name))
     if rename is not None and rename.replaced_by:
@@ -752,11 +713,9 @@ def _add_old_names(joined: _Joined, renames: Sequence[Rename]) -> None:
         if key not in joined.terms:
             name = rename.name or rename.code
             base = joined.terms.get((rename.kind, rename.below[0])) if rename.below else None
-            ends = (base.domain, base.range) if base else ("", "")
             labels = {"en": as_words(rename.name)} if rename.name else dict(base.labels) if base else {}
-            joined.terms[key] = Term(
-                rename.kind, rename.code, name, "", (), "", False, False, *ends, labels, "renames"
-            )
+            bare = Term(rename.kind, rename.code, name, "", labels=labels, table="renames")
+            joined.terms[key] = replace(bare, domain=base.domain, range=base.range) if base else bare
         if rename.name:
             joined.names[rename.kind].setdefault(rename.name, rename.code)
 
@@ -897,10 +856,8 @@ class Normaliser:
         self._terms = {"class": ontology.classes, "property": ontology.properties}
         self._by_name = {(r.kind, r.name): r for r in vocabulary.renames if r.replaced_by and r.name}
         self._by_code = {(r.kind, r.code): r for r in reversed(vocabulary.renames) if r.replaced_by}
-        declared = {
-            namespace_of(term.iri) for terms in self._terms.values() for term in terms.values() if term.iri
-        }
-        self._namespaces = frozenset(declared)
+        every = (term for terms in self._terms.values() for term in terms.values())
+        self._namespaces = {namespace_of(term.iri) for term in every if term.iri}
         self.class_ = lru_cache(maxsize=65536)(lambda iri: self._normalise("class", iri))
         self.property_ = lru_cache(maxsize=65536)(lambda iri: self._normalise("property", iri))
 
@@ -1085,9 +1042,8 @@ class CategoryMap:
 
     def _every(self, code: str) -> Category:
         if code not in self._all:
-            lineage = (code, *(self._ontology.superclasses(code) if code in self._ontology.classes else ()))
             mask = self._class(code) or Category(0)
-            for ancestor in lineage:
+            for ancestor in (code, *self._ontology.superclasses(code)):
                 mask |= self._also.get(ancestor, Category(0))
             self._all[code] = mask
         return self._all[code]

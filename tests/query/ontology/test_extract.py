@@ -14,7 +14,7 @@ from crmrag_query.config.reading import default_folder
 from crmrag_query.errors import MissingExtraError, OntologyError
 from crmrag_query.ontology.load import (
     OntologyTable,
-    Row,
+    Term,
     extract,
     from_csv,
     is_xml,
@@ -65,7 +65,7 @@ def small(tmp_path: Path) -> OntologyTable:
     return extract([path])
 
 
-def row(table: OntologyTable, code: str) -> Row:
+def row(table: OntologyTable, code: str) -> Term:
     return next(row for row in table.rows if row.code == code)
 
 
@@ -185,7 +185,7 @@ def test_table_names_drop_the_v_of_a_version() -> None:
 CODES = st.from_regex(r"[A-Z]{1,3}[0-9]{1,3}i?", fullmatch=True)
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
 ROWS = st.builds(
-    Row,
+    Term,
     kind=st.sampled_from(["class", "property"]),
     code=CODES,
     name=WORDS,
@@ -201,7 +201,7 @@ ROWS = st.builds(
 
 
 @given(st.lists(ROWS, max_size=6).map(tuple))
-def test_a_table_survives_writing_and_reading(rows: tuple[Row, ...]) -> None:
+def test_a_table_survives_writing_and_reading(rows: tuple[Term, ...]) -> None:
     table = OntologyTable("any", rows)
     assert from_csv(to_csv(table), "any") == table
 

@@ -90,7 +90,7 @@ def test_labels_follow_the_languages_in_order_then_english(ontology: Ontology) -
 
 
 def test_a_property_and_a_class_of_one_code_are_kept_apart(ontology: Ontology) -> None:
-    assert ontology.class_("F1").name == "F1_Work"
+    assert ontology.classes["F1"].name == "F1_Work"
     assert ontology.property_("F1").name == "F1_is_derivative_of"
     assert ontology.label("F1") == "Work"
     assert ontology.label("F1", kind="property") == "is derivative of"
@@ -142,8 +142,8 @@ def test_a_table_that_a_user_adds_joins_without_further_steps(tmp_path: Path) ->
     (folder / "ontology" / "bells.csv").write_text(to_csv(extract([source])), encoding="utf-8")
     ontology = load_ontology(folder)
     assert "E24" in ontology.superclasses("X1")
-    assert ontology.class_("E53").name == "E53_Place"
-    assert ontology.class_("bells:E53").name == "E53_Belfry"
+    assert ontology.classes["E53"].name == "E53_Place"
+    assert ontology.classes["bells:E53"].name == "E53_Belfry"
 
 
 def test_a_listed_table_that_is_missing_is_named(tmp_path: Path) -> None:
