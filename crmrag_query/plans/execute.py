@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import Bytes, Ints, Longs, consecutive, distinct, spread, united
+from crmrag_query.graph.arrays import Bytes, Ints, Longs, consecutive, distinct, run_starts, spread, united
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END
 from crmrag_query.plans.records import (
     Among,
@@ -50,7 +50,7 @@ from crmrag_query.plans.world import (
     Routes,
     Walk,
     World,
-    class_numbers,
+    classes_named,
     how_many,
     leading_to,
     leading_to_literals,
@@ -376,7 +376,7 @@ def pairing(world: World, how: Compute, members: Ints) -> tuple[Pairing, Ints]:
     cells = rows[:, 1:]
     order = np.lexsort((rows[:, 0], *cells.T[::-1]))
     rows = rows[order]
-    first = np.flatnonzero(_differing(rows[:, 1:]))
+    first = np.flatnonzero(run_starts(*rows[:, 1:].T))
     count = np.diff(np.append(first, len(rows)))
     several = count > 1
     kept = np.repeat(several, count)
@@ -393,42 +393,33 @@ def same_rows(world: World, rows: Longs, members: Ints) -> Longs:
     merged = np.column_stack([first, same_cells(world, rows[:, 1:])])
     order = np.lexsort(merged.T[::-1])
     merged = merged[order]
-    return merged[_differing(merged)]
+    return merged[run_starts(*merged.T)]
 
 
-def _differing(rows: Longs) -> Mask:
-    """Which rows differ from the one before."""
-    new = np.ones(len(rows), bool)
-    new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-    return new
-
-
-Anchored = Callable[[Anchor], Ints | None]
-"""Gives the nodes of an anchor, None for anything at all."""
-Inner = Callable[[Plan], Ints]
-"""Gives the members of another plan."""
 Values = Longs | npt.NDArray[np.float64]
 
 
-def compute(world: World, how: Compute, members: Ints, anchored: Anchored, inner: Inner) -> Outcome:
-    """The outcome of ``members``, ascending. Raises QuestionError for a table that is too large."""
-    same_as = how.identity == "same_as"
-    kept = once(world, members)[0] if same_as else members
+def _computed(world: World, how: Compute, held: Mask) -> Outcome:
+    """The outcome of the members that are ``held``. Raises QuestionError for a table that is too large."""
+    members = _nodes(held)
+    same_as, kept = how.identity == "same_as", _counted(world, how, members)[0]
     match how.kind:
         case "count" if how.distinct or how.way is None:
             return Outcome(kept, "count", value=len(kept))
         case "count":
             assert how.way is not None
-            rows = weights(world, way_shown(how.way, how.to), members, anchored(how.to))[1]
+            rows = weights(world, way_shown(how.way, how.to), members, anchored(world, how.to))[1]
             return Outcome(kept, "count", value=int(rows.sum()))
         case "ask":
             return Outcome(kept, "ask", value=len(members) > 0)
         case "rank":
-            return _ranked(world, how, members, anchored(how.measure.to) if how.measure else None)
+            return _ranked(world, how, members)
         case "group":
-            return (_by_entity if how.by == "entity" else _by_date)(world, how, members, anchored(how.to))
+            return (_by_entity if how.by == "entity" else _by_date)(
+                world, how, members, anchored(world, how.to)
+            )
         case "table":
-            rows = table(world, how.columns, [anchored(column.to) for column in how.columns], members)
+            rows = table(world, how.columns, [anchored(world, column.to) for column in how.columns], members)
             left = _all_but(members, distinct(rows[:, 0]), INCOMPLETE)
             return Outcome(
                 kept, "table", rows=same_rows(world, rows, members) if same_as else rows, excluded=left
@@ -437,15 +428,14 @@ def compute(world: World, how: Compute, members: Ints, anchored: Anchored, inner
             pairs_, having = pairing(world, how, members)
             return Outcome(kept, "pairs", pairing=pairs_, excluded=_all_but(kept, having, INCOMPLETE))
         case "compare":
-            sets = [members, *map(inner, how.others)]
+            sets = [members, *(members_of(world, other) for other in how.others)]
             alike = world.kept(representatives)
             shared = [distinct(alike[one]) for one in sets] if same_as else sets
             common = reduce(lambda a, b: np.intersect1d(a, b, assume_unique=True), shared)
             if same_as:
                 common = once(world, members[np.isin(alike[members], common)])[0]
-                sets = [once(world, one)[0] for one in sets]
-            sizes = tuple(map(len, sets))
-            return Outcome(sets[0], "compare", sizes=sizes, common=common.astype(np.int32))
+            sizes = tuple(len(_counted(world, how, one)[0]) for one in sets)
+            return Outcome(kept, "compare", sizes=sizes, common=common.astype(np.int32))
         case _:
             return Outcome(kept)
 
@@ -455,9 +445,12 @@ NO_UNITS = np.empty(0, np.int32)
 NAMED_UNITS = 3  # of those that cannot be added up
 
 
-def _measured(world: World, how: Compute, members: Ints, found: Pairs | None) -> tuple[Longs, Values, int]:
-    """(index into ``members``, value) of those that have one, all of their numbers, and the unit of the values, -1 for none;
-    see `records.Measure`. ``found``: what they lead to, where no literal is measured."""
+def _measured(
+    world: World, how: Compute, members: Ints, found: Pairs | None, place: Longs
+) -> tuple[Longs, Values, int]:
+    """(index of what counts, value) of each number or day that members lead to, or how many cells all do; and the unit of the
+    values, -1 for none; see `records.Measure`. ``found``: what they lead to, where no literal is measured; ``place``: see
+    `_counted`."""
     measure = how.measure
     assert measure is not None
     if found is None:
@@ -472,16 +465,14 @@ def _measured(world: World, how: Compute, members: Ints, found: Pairs | None) ->
                 remedy="Ask for those in one unit, or for a list of them.",
             )
         number, unit = in_one_unit(world, subject.astype(np.int32), number)
-        return index[stated], number, unit
+        return place[index[stated]], number, unit
     if measure.kind == "count":
-        if how.identity == "same_as":
-            found = _same(world, found, once(world, members)[1])
-        index, value = np.unique(found.index, return_counts=True)
+        index, value = np.unique(_merged(world, how, found, place).index, return_counts=True)
         return index.astype(np.int64), value.astype(np.int64), -1
     earliest = measure.kind == "earliest"
     day = world.extents[0 if earliest else 1][found.cell].astype(np.int64)
     known = day != (OPEN_BEGIN if earliest else OPEN_END)
-    return *_best(found.index[known], day[known], earliest), -1
+    return place[found.index[known]], day[known], -1
 
 
 def _best(index: Longs, value: Values, lowest: bool) -> tuple[Longs, Values]:
@@ -491,31 +482,32 @@ def _best(index: Longs, value: Values, lowest: bool) -> tuple[Longs, Values]:
     return found, value[order][first]
 
 
-def _same(world: World, found: Pairs, place: Longs) -> Pairs:
-    """Pairs of what is different: ``place`` gives for each index that of the one that stands for it."""
+def _counted(world: World, how: Compute, members: Ints) -> tuple[Ints, Longs]:
+    """What counts as one: all members, or of those that are the same the lowest; and of each member its place among these."""
+    return once(world, members) if how.identity == "same_as" else (members, np.arange(len(members)))
+
+
+def _merged(world: World, how: Compute, found: Pairs, place: Longs) -> Pairs:
+    """The pairs of what counts as one; ``place``: see `_counted`."""
+    if how.identity == "iri":
+        return found
     return Pairs.of([Pairs(place[found.index], same_cells(world, found.cell)).keys])
 
 
-def _ranked(world: World, how: Compute, members: Ints, ends: Ints | None) -> Outcome:
+def _ranked(world: World, how: Compute, members: Ints) -> Outcome:
     measure = how.measure
     assert measure is not None
     found, dates = None, measure.kind in ("earliest", "latest")
     if measure.kind != "value":
         way = way_shown(measure.way, measure.to)
-        found = pairs(world, way, members, literals=not dates).within(world, ends)
-    index, value, unit = _measured(world, how, members, found)
-    single = True
-    if measure.kind == "value":
-        every = len(np.unique(np.column_stack([index, value]), axis=0)) if how.summed else 0
-        index, value = _best(index, value, how.ascending)
-        single = every <= len(index)
-    kept, place = members, None
-    if how.identity == "same_as":
-        kept, place = once(world, members)
-        if measure.kind != "count":  # counts go by place already
-            lowest = measure.kind == "earliest" or (measure.kind == "value" and how.ascending)
-            index, value = _best(place[index], value, lowest)
-    measured = index
+        found = pairs(world, way, members, literals=not dates).within(world, anchored(world, measure.to))
+    kept, place = _counted(world, how, members)
+    index, value, unit = _measured(world, how, members, found, place)
+    every = len(np.unique(np.column_stack([index, value]), axis=0)) if how.summed else 0
+    if measure.kind != "count":
+        lowest = measure.kind == "earliest" or (measure.kind == "value" and how.ascending)
+        index, value = _best(index, value, lowest)
+    single, measured = every <= len(index), index
     if how.at_least is not None:
         enough = value >= how.at_least
         index, value = index[enough], value[enough]
@@ -535,7 +527,7 @@ def _ranked(world: World, how: Compute, members: Ints, ends: Ints | None) -> Out
 
 
 def _undecided(
-    world: World, how: Compute, found: Pairs, place: Longs | None, shown: Longs, values: Values
+    world: World, how: Compute, found: Pairs, place: Longs, shown: Longs, values: Values
 ) -> tuple[Longs, bool]:
     """Who of those not ``shown`` may belong to the first too, as fewer certainly come before; and whether the dates decide:
     no such one, and those that tie at the cut have one span.
@@ -545,7 +537,7 @@ def _undecided(
     assert how.measure is not None and how.first is not None
     begin, end = (side[found.cell].astype(np.int64) for side in world.extents)
     dated = (begin != OPEN_BEGIN) | (end != OPEN_END)
-    index = found.index[dated] if place is None else place[found.index[dated]]
+    index = place[found.index[dated]]
     earliest = how.measure.kind == "earliest"
     known, low = _best(index, begin[dated], earliest)
     high = _best(index, end[dated], earliest)[1]
@@ -570,11 +562,9 @@ def with_ties(values: Values, how: Compute) -> int:
 # Groups
 def _by_entity(world: World, how: Compute, members: Ints, ends: Ints | None) -> Outcome:
     assert how.way is not None
-    way, kept = way_shown(how.way, how.to), members
-    found = pairs(world, way, members).within(world, ends)
-    if how.identity == "same_as":
-        kept, place = once(world, members)
-        found = _same(world, found, place)
+    way = way_shown(how.way, how.to)
+    kept, place = _counted(world, how, members)
+    found = _merged(world, how, pairs(world, way, members).within(world, ends), place)
     if how.distinct:
         cell, count = np.unique(found.cell, return_counts=True)
     else:
@@ -587,10 +577,8 @@ def _by_date(world: World, how: Compute, members: Ints, ends: Ints | None) -> Ou
     """A date whose whole span counts and lies in several buckets counts in none; members with such alone are uncertain."""
     assert how.way is not None
     found = pairs(world, way_shown(how.way, how.to), members, literals=False).within(world, ends)
-    kept, index = members, found.index
-    if how.identity == "same_as":
-        kept, place = once(world, members)
-        index = place[index]
+    kept, place = _counted(world, how, members)
+    index = place[found.index]
     bucket, dated, sure = buckets(world, found.cell, how.by, how.edge)
     low = int(bucket.min()) if len(bucket) else 0
     shift = Pairs.of([Pairs(index[sure], bucket[sure] - low).keys])
@@ -932,16 +920,11 @@ def _nodes_of(world: World, anchor: Anchor, asked: Mask | None = None) -> Ints:
     found = np.zeros(world.size, bool)
     found[world.nodes_of(anchor.iris)] = True
     if anchor.types:
-        found |= world.of_classes(anchored_classes(world, anchor))
+        found |= world.of_classes(classes_named(world, anchor.types))
         found |= of_types(world, anchor.types)
     if anchor.plan is not None:
         found[members_of(world, anchor.plan, asked)] = True
     return _nodes(found)
-
-
-def anchored_classes(world: World, anchor: Anchor) -> list[int]:
-    """Class numbers that the anchor's types name; a type that is none gives none."""
-    return sorted({n for name in anchor.types for n in class_numbers(world, name) or ()})
 
 
 def _nodes(mask: Mask) -> Ints:
@@ -961,7 +944,7 @@ def execute(plan: Plan, world: World) -> Outcome:
     check_size(plan)
     with working(SECONDS, "The plan", _LESS):
         among, held = _narrowed(world, plan)
-        outcome, left = _computed(world, plan, held), _left_out(world, plan, among, held)
+        outcome, left = _computed(world, plan.compute, held), _left_out(world, plan, among, held)
         excluded = {**left, **outcome.excluded}
         for reason in left.keys() & outcome.excluded.keys():
             excluded[reason] = united(left[reason], outcome.excluded[reason])
@@ -974,20 +957,10 @@ def results(plan: Plan, world: World) -> Outcome:
     by which plans are compared."""
     check_size(plan)
     with working(SECONDS, "The plan", _LESS):
-        return _computed(world, plan, find_members(world, plan))
+        return _computed(world, plan.compute, find_members(world, plan))
 
 
 _LESS = "Ask for less: fewer conditions, shorter ways, fewer columns."
-
-
-def _computed(world: World, plan: Plan, members: Mask) -> Outcome:
-    return compute(
-        world,
-        plan.compute,
-        _nodes(members),
-        lambda anchor: anchored(world, anchor),
-        lambda inner: members_of(world, inner),
-    )
 
 
 def members_of(world: World, plan: Plan, asked: Mask | None = None) -> Ints:
@@ -996,9 +969,9 @@ def members_of(world: World, plan: Plan, asked: Mask | None = None) -> Ints:
     ``asked``: of these nodes alone it is told which are members.
     """
     if plan.compute.kind == "rank":
-        found = np.sort(_computed(world, plan, find_members(world, plan)).members)
+        found = np.sort(_computed(world, plan.compute, find_members(world, plan)).members)
     elif plan.compute.kind == "pairs":
-        paired = _computed(world, plan, find_members(world, plan)).pairing
+        paired = _computed(world, plan.compute, find_members(world, plan)).pairing
         assert paired is not None
         found = distinct(paired.member)
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
@@ -307,11 +307,6 @@ class Plan(Part):
     where: tuple[Constraint, ...] = ()
     compute: Compute = Field(default_factory=lambda: Compute())
 
-    @property
-    def depth(self) -> int:
-        """Plans within plans, an ``either`` counting as one: 1 for one without others."""
-        return _depth(self)
-
 
 def flattened(plan: Plan) -> Plan:
     """The plan with the conditions of plans whose list its members must be in as its own, and so within its anchors.
@@ -347,6 +342,7 @@ def _both(one: Target, other: Target) -> Target | None:
 
 
 def _depth(part: object) -> int:
+    """Plans within plans, an ``either`` counting as one: 1 for one without others."""
     if isinstance(part, tuple):
         return max(map(_depth, part), default=0)
     if not isinstance(part, Part):
@@ -357,9 +353,17 @@ def _depth(part: object) -> int:
 
 def check_size(plan: Plan) -> None:
     """QuestionError, which names the limit, for a plan of too many plans within plans, conditions or values."""
-    if plan.depth > DEEPEST:
-        raise QuestionError(f"The plan holds {plan.depth} plans within each other.", _NEST)
-    conditions, values = _counted(plan)
+    if (depth := _depth(plan)) > DEEPEST:
+        raise QuestionError(f"The plan holds {depth} plans within each other.", _NEST)
+    conditions = values = 0
+    for part in parts_of(plan):
+        conditions += isinstance(part, _CONDITIONS)
+        if isinstance(part, Compute):
+            conditions += len(part.ways) + len(part.others)
+        elif isinstance(part, Way):
+            conditions += part.then is not None
+        elif isinstance(part, tuple):
+            values += sum(isinstance(one, str) for one in part)
     if conditions > MOST_CONDITIONS:
         raise QuestionError(
             f"The plan has {conditions:,} conditions.",
@@ -388,17 +392,7 @@ def parts_of(plan: Part) -> Iterator[Part | tuple[object, ...]]:
 
 def ways_of(plan: Part) -> Iterator[Way]:
     """All ways in a plan or a part of one, those that others go on with among them, in no order."""
-    waiting: list[Part | tuple[object, ...]] = [plan]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Way):
-            yield part
-            inner: Iterable[object] = (part.then,)
-        elif isinstance(part, Target):
-            continue
-        else:
-            inner = part if isinstance(part, tuple) else part.__dict__.values()
-        waiting += [one for one in inner if one and isinstance(one, (Part, tuple))]
+    return (part for part in parts_of(plan) if isinstance(part, Way))
 
 
 def with_ways(part: P, changed: Callable[[Way], Way]) -> P:
@@ -413,20 +407,6 @@ def with_ways(part: P, changed: Callable[[Way], Way]) -> P:
 
     update = {name: new for name, one in part if (new := of(one)) is not one and new != one}
     return part.model_copy(update=update) if update else part
-
-
-def _counted(plan: Plan) -> tuple[int, int]:
-    """How many conditions, and how many values of lists, a plan has at all depths."""
-    conditions = values = 0
-    for part in parts_of(plan):
-        conditions += isinstance(part, _CONDITIONS)
-        if isinstance(part, Compute):
-            conditions += len(part.ways) + len(part.others)
-        elif isinstance(part, Way):
-            conditions += part.then is not None
-        elif isinstance(part, tuple):
-            values += sum(isinstance(one, str) for one in part)
-    return conditions, values
 
 
 for _part in (Way, Anchor, Related, Valued, Member, Either, Measure, Column, Compute, Plan):

@@ -21,7 +21,6 @@ from crmrag_query.plans.execute import (
     SECONDS,
     Outcome,
     anchored,
-    anchored_classes,
     buckets,
     execute,
     find_members,
@@ -57,6 +56,7 @@ from crmrag_query.plans.world import (
     Route,
     World,
     admits,
+    classes_named,
     leading_by,
     link_pairs,
     links_of,
@@ -416,7 +416,7 @@ def end_lines(terms: Terms, anchor: Anchor, end: str) -> Ends:
     if nodes is None or not (anchor.types or anchor.plan):
         return Ends(nodes)
     branches = [[terms.values(end, terms.world.nodes_of(anchor.iris).tolist())]] if anchor.iris else []
-    if classes := anchored_classes(terms.world, anchor):
+    if classes := classes_named(terms.world, anchor.types):
         branches.append(terms.has_class(end, classes))
     if anchor.types:
         branches.append(_of_types(terms, anchor.types, end))

@@ -16,7 +16,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -335,6 +335,11 @@ def class_numbers(world: World, name: str) -> set[int] | None:
     return {n for n, one in enumerate(world.graph.class_codes) if one in codes}
 
 
+def classes_named(world: World, names: Iterable[str]) -> tuple[int, ...]:
+    """Class numbers that any of the names give, ascending; a name that is no class's gives none."""
+    return tuple(sorted({number for name in names for number in class_numbers(world, name) or ()}))
+
+
 def named_types(world: World, name: str) -> list[int]:
     """Nodes of the types (what P2 leads to) with this IRI, or of which this is a name or the last part of the IRI, folded."""
     known = world.kept(type_names)
@@ -502,22 +507,15 @@ def routes_of(world: World, way: Way) -> Routes:
     Raises QuestionError for a relation, relationship or property code that nothing knows.
     """
     link = way.model_copy(update={"then": None}) if way.then else way
-    made = world.kept(_made_routes)
-    routes = made.get(link)
-    if routes is None:  # another thread may clear them meanwhile
-        routes = _made(world, link)
-        if len(made) >= KEPT_WAYS:
-            made.clear()
-        made[link] = routes
-    return routes
+    return world.kept(_latest_routes)(link)
 
 
 KEPT_WAYS = 1000  # whose routes are kept: a question has a few, a page of facets some dozens
 
 
-def _made_routes(world: World) -> dict[Way, Routes]:
-    """Routes by link, once they were asked for."""
-    return {}
+def _latest_routes(world: World) -> Callable[[Way], Routes]:
+    """Gives the routes of a link; those that were asked for lately are kept."""
+    return lru_cache(KEPT_WAYS)(partial(_made, world))
 
 
 def _made(world: World, way: Way) -> Routes:
@@ -525,8 +523,7 @@ def _made(world: World, way: Way) -> Routes:
     routes += _by_relationships(world, way.relationships)
     far = None
     if way.types:
-        classes = {number for name in way.types for number in class_numbers(world, name) or ()}
-        far = Far((tuple(sorted(classes)), tuple(world.nodes_of(way.types).tolist())), ())
+        far = Far((classes_named(world, way.types), tuple(world.nodes_of(way.types).tolist())), ())
     routes += [replace(route, far=far) for route in _by_paths(world, way.paths)]
     if way.inverse:
         routes = [replace(route, legs=route.back, inverse=True) for route in routes]
@@ -545,10 +542,7 @@ def _by_relation(world: World, id: str, direct: bool) -> Iterator[Route]:
         routes += _by_relationships(world, [one for one in relation.relationships if one in ids])
     far = None
     if relation.classes or relation.not_classes or relation.types:
-        classes, but = (
-            tuple(sorted({n for name in names for n in class_numbers(world, name) or ()}))
-            for names in (relation.classes, relation.not_classes)
-        )
+        classes, but = (classes_named(world, names) for names in (relation.classes, relation.not_classes))
         types = tuple(sorted({node for name in relation.types for node in named_types(world, name)}))
         far = Far((classes, types) if relation.classes or relation.types else None, but)
     return (replace(route, far=far) for route in routes)
