@@ -27,8 +27,6 @@ import pyarrow.ipc as ipc
 
 from crmrag_query.errors import ReleaseError, ReleaseNotFound
 
-BLOCK = 1 << 20
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileEntry:
@@ -43,11 +41,8 @@ class FileEntry:
 
 
 def sha256_file(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as stream:
-        while block := stream.read(BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def sha256_files(paths: Sequence[Path]) -> Iterator[str]:
@@ -414,7 +409,7 @@ def mapped(path: Path) -> npt.NDArray[Any]:
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
-def open_array(folder: Path, name: str) -> npt.NDArray[np.generic]:
+def open_array(folder: Path, name: str) -> npt.NDArray[Any]:
     """Memory-map ``<name>.npy``; raises ReleaseError when it is missing or no array."""
     path = folder / f"{name}.npy"
     try:

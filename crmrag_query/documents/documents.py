@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Final, cast
+from typing import Any, Final, cast
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,8 @@ from crmrag_query.graph.arrays import Bytes, Ints, Longs
 from crmrag_query.graph.graph import Graph
 
 BATCH: Final = 8192
-HEADER, TYPE, LITERAL, FR, OUTGOING, INCOMING, SATELLITE, NOTE, PASSAGE = range(9)  # kinds of lines
+KINDS: Final = range(9)  # of lines
+HEADER, TYPE, LITERAL, FR, OUTGOING, INCOMING, SATELLITE, NOTE, PASSAGE = KINDS
 RELATIONAL: Final = (FR, OUTGOING, INCOMING)  # those that lead to other nodes
 KIND_NAMES: Final = (
     "header", "type", "literal", "relationship", "outgoing", "incoming", "satellite", "note", "passage",
@@ -162,15 +163,7 @@ class Line:
     targets, or values where the line states literals.
     """
 
-    HEADER: ClassVar[int] = HEADER
-    TYPE: ClassVar[int] = TYPE
-    LITERAL: ClassVar[int] = LITERAL
-    FR: ClassVar[int] = FR
-    OUTGOING: ClassVar[int] = OUTGOING
-    INCOMING: ClassVar[int] = INCOMING
-    SATELLITE: ClassVar[int] = SATELLITE
-    NOTE: ClassVar[int] = NOTE
-    PASSAGE: ClassVar[int] = PASSAGE
+    HEADER, TYPE, LITERAL, FR, OUTGOING, INCOMING, SATELLITE, NOTE, PASSAGE = KINDS
 
     document: int
     entity: int
@@ -271,7 +264,7 @@ class Documents:
 
     @cached_property
     def _lines(self) -> tuple[pa.Table, Longs]:
-        return open_table(self.folder, "lines"), cast(Longs, open_array(self.folder, "line_ptr"))
+        return open_table(self.folder, "lines"), open_array(self.folder, "line_ptr")
 
     def lines(self, i: int) -> list[Line]:
         """The lines of a document in the order of its text."""
@@ -281,7 +274,7 @@ class Documents:
 
     @cached_property
     def _members(self) -> tuple[pa.Table, Longs]:
-        return open_table(self.folder, "members"), cast(Longs, open_array(self.folder, "member_ptr"))
+        return open_table(self.folder, "members"), open_array(self.folder, "member_ptr")
 
     def members(self, i: int) -> list[Member]:
         """Whose facts a document holds: its own entity, absorbed satellites, chained entities."""
@@ -296,7 +289,7 @@ class Documents:
     @cached_property
     def entity_document(self) -> Ints:
         """Document of each node, int32 [n]: its own, the one it was chained into, or its first parent's; -1 for none."""
-        return cast(Ints, open_array(self.folder, "entity_document"))
+        return open_array(self.folder, "entity_document")
 
     def document_of(self, entity: int) -> int | None:
         """The document that holds an entity's facts, or None for a node that is no entity."""

@@ -319,12 +319,7 @@ ROW_PARTS = ("prop", "row", "ptr", "val")
 
 def load_rows(folder: Path, direction: str) -> Rows:
     """Memory-map the rows saved as ``<direction>_<part>.npy``; raises ReleaseError when one cannot be read."""
-    return Rows(*(view(folder, f"{direction}_{part}") for part in ROW_PARTS))
-
-
-def view(folder: Path, name: str) -> npt.NDArray[Any]:
-    """A mapped array as a plain one: each look into an ``np.memmap`` costs ten times as much."""
-    return np.asarray(open_array(folder, name))
+    return Rows(*(open_array(folder, f"{direction}_{part}") for part in ROW_PARTS))
 
 
 def save_rows(folder: Path, direction: str, rows: Rows) -> None:

@@ -6,7 +6,6 @@ as object, without a search.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,9 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crmrag_query.artifacts.files import ReleaseFiles
-from crmrag_query.artifacts.manifest import other_version, rebuild
+from crmrag_query.artifacts.manifest import open_array, open_meta
 from crmrag_query.dates import Interval
-from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import (
     SCHEMA_VERSION,
     Adjacency,
@@ -30,7 +28,6 @@ from crmrag_query.graph.arrays import (
     load_rows,
     open_table,
     united,
-    view,
 )
 from crmrag_query.ontology.load import normalise_class
 
@@ -107,13 +104,7 @@ class Graph:
     @classmethod
     def open(cls, folder: Path) -> Graph:
         """Open the artifact in ``folder``; raises ReleaseError when it is missing or of another version."""
-        try:
-            meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ReleaseError(f"No graph in {folder}: {error}.", rebuild(folder)) from error
-        if meta.get("schema") != SCHEMA_VERSION:
-            raise other_version("The graph", folder, meta.get("schema"), [SCHEMA_VERSION])
-        return cls(folder, meta)
+        return cls(folder, open_meta(folder / "meta.json", "graph", (SCHEMA_VERSION,)))
 
     @property
     def nodes(self) -> int:
@@ -131,7 +122,7 @@ class Graph:
             load_rows(self.folder, "backward"),
             self.property_codes,
             self.category_of_node,
-            view(self.folder, "categories"),
+            open_array(self.folder, "categories"),
             self.flags,
         )
 
@@ -189,12 +180,12 @@ class Graph:
 
     @cached_property
     def flags(self) -> Bytes:
-        return view(self.folder, "flags")
+        return open_array(self.folder, "flags")
 
     @cached_property
     def category_of_node(self) -> Bytes:
         """Primary category bit of each node, uint8 [n]."""
-        return view(self.folder, "category")
+        return open_array(self.folder, "category")
 
     def category(self, node: int) -> int:
         """Bit of the node's primary Fundamental Category, 0 when unknown."""
@@ -205,7 +196,7 @@ class Graph:
     @cached_property
     def label_rows(self) -> tuple[pa.RecordBatch, Longs]:
         """Every known name, best first within a node (`arrays.SCHEMAS`), and where each node's begin, int64 [n+1]."""
-        return open_table(self.folder, "labels"), view(self.folder, "label_ptr")
+        return open_table(self.folder, "labels"), open_array(self.folder, "label_ptr")
 
     def labels(self, node: int) -> list[Label]:
         """Every known name of the node in every language, best first."""
@@ -242,23 +233,19 @@ class Graph:
     # classes
 
     @cached_property
-    def _types(self) -> tuple[Longs, Ints]:
-        return view(self.folder, "type_ptr"), view(self.folder, "type_val")
-
-    @property
     def type_rows(self) -> tuple[Longs, Ints]:
         """``type_ptr`` int64 [n+1] and ``type_val`` int32: class numbers of each node, ascending."""
-        return self._types
+        return open_array(self.folder, "type_ptr"), open_array(self.folder, "type_val")
 
     def of_classes(self, classes: Sequence[int]) -> npt.NDArray[np.bool_]:
         """bool [n]: nodes of one of these classes, by number."""
-        ptr, val = self._types
+        ptr, val = self.type_rows
         found = np.zeros(self.nodes, bool)
         found[np.repeat(np.arange(self.nodes), np.diff(ptr))[np.isin(val, classes)]] = True
         return found
 
     def types(self, node: int) -> Ints:
-        ptr, val = self._types
+        ptr, val = self.type_rows
         return val[ptr[node] : ptr[node + 1]]
 
     def codes(self, node: int) -> frozenset[str]:
@@ -334,7 +321,7 @@ class Graph:
     @cached_property
     def triple_graph(self) -> Ints:
         """Number of the set of named graphs of each triple, int32 [T], in forward order."""
-        return view(self.folder, "triple_graph")
+        return open_array(self.folder, "triple_graph")
 
     @cached_property
     def literal_table(self) -> pa.RecordBatch:
@@ -342,7 +329,7 @@ class Graph:
 
     @cached_property
     def literal_ptr(self) -> Longs:
-        return view(self.folder, "literal_ptr")
+        return open_array(self.folder, "literal_ptr")
 
     def literals(self, node: int) -> list[Literal]:
         start, end = int(self.literal_ptr[node]), int(self.literal_ptr[node + 1])
@@ -443,7 +430,7 @@ class TriplesIndex:
     def open(cls, folder: Path, graph: Graph) -> TriplesIndex:
         """Memory-map the index of ``graph``; raises ReleaseError when it is missing."""
         names = ("tri_s", "tri_p", "out_ptr", "out_tri", "in_ptr", "in_tri")
-        return cls(graph, *(view(folder, name) for name in names))
+        return cls(graph, *(open_array(folder, name) for name in names))
 
     def numbers_of(self, node: int) -> Ints:
         """Numbers of the triples with ``node`` as subject or object, ascending, each once."""

@@ -5,7 +5,6 @@ Counts are of the whole data set; lists show the first of their kind, ``totals``
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,7 @@ from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from crmrag_query.artifacts.manifest import other_version, rebuild
+from crmrag_query.artifacts.manifest import open_meta, rebuild
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
 
@@ -226,15 +225,13 @@ class Profile:
     @classmethod
     def open(cls, folder: Path) -> Profile:
         """Read ``profile.json`` in ``folder``; raises ReleaseError when it is missing, damaged or of another version."""
-        path = folder / PROFILE
+        found = open_meta(folder / PROFILE, "profile", READ_VERSIONS)
         try:
-            found = json.loads(path.read_bytes())
-            version = found.get("schema") if isinstance(found, dict) else None
-            if version not in READ_VERSIONS:
-                raise other_version("The profile", folder, version, READ_VERSIONS)
             return cls(TypeAdapter(Content).validate_python(found))
-        except (OSError, ValueError) as error:
-            raise ReleaseError(f"No profile in {folder}: {_what(error)}.", rebuild(folder)) from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise ReleaseError(f"No profile in {folder}: {what}.", rebuild(folder)) from error
 
     @property
     def totals(self) -> Mapping[str, int]:
@@ -268,10 +265,3 @@ class Profile:
     def coverage(self) -> Mapping[str, Coverage]:
         """By category; ``all`` for all entities."""
         return {one.category: one for one in self.content.coverage}
-
-
-def _what(error: Exception) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

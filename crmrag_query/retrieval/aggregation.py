@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -105,7 +105,7 @@ class Aggregation:
     @cached_property
     def pagerank(self) -> npt.NDArray[np.float32]:
         """PageRank of every node, float32 [n]; 0 for a node outside the graph of relationships."""
-        return cast(npt.NDArray[np.float32], open_array(self.folder, PAGERANK.removesuffix(".npy")))
+        return open_array(self.folder, PAGERANK.removesuffix(".npy"))
 
 
 DATING: Mapping[Category, tuple[str, ...]] = {

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -355,7 +355,7 @@ class CommunityIndex:
         sparse, vectors = SparseIndex.open(folder), open_array(folder, VECTORS)
         if sparse.documents != communities or vectors.ndim != 2 or len(vectors) != communities:
             raise ReleaseError(f"The index in {folder} is of other communities.", rebuild(folder))
-        return cls(sparse, cast(npt.NDArray[np.float32], vectors))
+        return cls(sparse, vectors)
 
     @cached_property
     def encoded(self) -> npt.NDArray[np.bool_]:

@@ -22,7 +22,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.artifacts.manifest import other_version, rebuild, sha256_files
+from crmrag_query.artifacts.manifest import open_meta, rebuild, sha256_files
 from crmrag_query.artifacts.release import TRUSTING_NOBODY, Opener, Release, host_of
 from crmrag_query.config.datasets import load_datasets
 from crmrag_query.errors import (
@@ -407,11 +407,9 @@ class EncoderSettings:
     def read(cls, folder: Path) -> EncoderSettings:
         """The settings in ``folder``; raises ReleaseError when they are missing or of another version."""
         try:
-            settings = cls(**json.loads((folder / SETTINGS).read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError, RecursionError) as error:
+            settings = cls(**open_meta(folder / SETTINGS, "encoder", (SCHEMA_VERSION,)))
+        except TypeError as error:
             raise ReleaseError(f"No encoder in {folder}: {error}.", rebuild(folder)) from error
-        if settings.schema != SCHEMA_VERSION:
-            raise other_version("The encoder", folder, settings.schema, [SCHEMA_VERSION])
         if wrong := settings.without_sense():
             raise ReleaseError(
                 f"The encoder in {folder} says what no encoder does: {wrong}.", rebuild(folder)
