@@ -67,9 +67,8 @@ LOCK, LOOKED, WORKING = ".lock", ".looked", ".working"
 AT_ONCE = 4  # files that are fetched
 TIMES = 2  # that a file is fetched when it comes damaged
 FOLLOW_SECONDS = 4.0  # between looks for a new release
-UNUSED_SECONDS = (
-    3600.0  # for which a fetched file is kept that no release here has yet: one is being made of it
-)
+UNUSED_SECONDS = 3600.0
+"""For which a fetched file is kept that no release here has yet: one is being made of it."""
 IDLE_SECONDS = 86_400.0  # after which a data set of another mirror may make room
 LIMIT = "CRMRAG_CACHE_GIB"
 PUSH_AGAIN = "Push the release again, whole: crmrag releases push NAME --to ADDRESS --whole"

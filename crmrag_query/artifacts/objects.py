@@ -237,9 +237,8 @@ def open_objects(address: str, make: bool = False) -> Objects:
         }  # fmt: skip
         options: ClientConfig = {"timeout": timedelta(seconds=REQUEST_SECONDS)}
         endpoint = next(filter(None, map(os.environ.get, ENDPOINTS)), "")
-        if endpoint.startswith(
-            "http://"
-        ):  # whoever names one so wants it: requests are signed, not encrypted
+        # whoever names one so wants it: requests are signed, not encrypted
+        if endpoint.startswith("http://"):
             options["allow_http"] = True
         return Objects(address, from_url(address, client_options=options, retry_config=retries))
     except (BaseError, ValueError, OSError) as error:

@@ -850,12 +850,10 @@ class PageRank(Record):
     """PageRank on the graph of Fundamental Relationships (Page et al. 1999)."""
 
     damping: Share
-    tolerance: ClassVar[float] = (
-        1e-10  # sum of what still moves between two rounds: below what nine digits show
-    )
-    iterations: ClassVar[int] = (
-        1000  # enough for a damping of 0.97: each takes that share of what moves, on any graph
-    )
+    # sum of what still moves between two rounds: below what nine digits show
+    tolerance: ClassVar[float] = 1e-10
+    # enough for a damping of 0.97: each takes that share of what moves, on any graph
+    iterations: ClassVar[int] = 1000
 
 
 class Aggregation(Record):

@@ -153,6 +153,13 @@ class DateIndex:
             raise ReleaseError(f"The arrays of the date index in {folder} do not fit.", rebuild(folder))
         return cls(relationships, **arrays)
 
+    def dated_by(self, relationship: str) -> tuple[Ints, Ints, Ints]:
+        """``entity``, ``begin`` and ``end`` of the rows of a relationship; none of an unknown one."""
+        known = relationship in self.relationships
+        number = self.relationships.index(relationship) if known else 0
+        rows = slice(int(self.ptr[number]), int(self.ptr[number + 1])) if known else slice(0)
+        return self.entity[rows], self.begin[rows], self.end[rows]
+
     def within(self, relationships: Iterable[str], period: Interval) -> tuple[Ints, Ints]:
         """Entities dated by one of ``relationships`` (ids; unknown ones have none), each once and ascending.
 
@@ -162,25 +169,19 @@ class DateIndex:
         last = OPEN_END if period.end is None else period.end
         certain, possible = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
         for relationship in relationships:
-            if relationship not in self.relationships:
-                continue
-            number = self.relationships.index(relationship)
-            low, high = int(self.ptr[number]), int(self.ptr[number + 1])
-            high = low + int(np.searchsorted(self.begin[low:high], last, "right"))
-            begin, end = self.begin[low:high], self.end[low:high]
+            entity, begin, end = self.dated_by(relationship)
+            low = slice(int(np.searchsorted(begin, last, "right")))
+            entity, begin, end = entity[low], begin[low], end[low]
             overlaps, inside = end >= first, (begin >= first) & (end <= last)
-            certain.append(self.entity[low:high][inside])
-            possible.append(self.entity[low:high][overlaps & ~inside])
+            certain.append(entity[inside])
+            possible.append(entity[overlaps & ~inside])
         sure = np.unique(np.concatenate(certain))
         return sure, np.setdiff1d(np.concatenate(possible), sure)
 
     def of(self, entity: int, relationship: str) -> Interval | None:
         """The dates of an entity by a relationship, or None."""
-        if relationship not in self.relationships:
-            return None
-        number = self.relationships.index(relationship)
-        low, high = int(self.ptr[number]), int(self.ptr[number + 1])
-        for at in np.flatnonzero(self.entity[low:high] == entity)[:1] + low:
-            begin, end = int(self.begin[at]), int(self.end[at])
+        entities, begins, ends = self.dated_by(relationship)
+        for at in np.flatnonzero(entities == entity)[:1]:
+            begin, end = int(begins[at]), int(ends[at])
             return Interval(None if begin == OPEN_BEGIN else begin, None if end == OPEN_END else end)
         return None

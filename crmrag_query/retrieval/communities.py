@@ -151,9 +151,8 @@ class Communities:
     def _finest(self) -> Ints:
         found = np.full(int(self.member.max(initial=NONE)) + 1, NONE, np.int32)
         numbers = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.member_ptr))
-        found[self.member[::-1]] = numbers[
-            ::-1
-        ]  # of several the first, which is the finest, is the last written
+        # of several the first, which is the finest, is the last written
+        found[self.member[::-1]] = numbers[::-1]
         return found
 
     def of_document(self, document: int) -> list[int]:

@@ -238,7 +238,8 @@ class DenseIndex:
         if len(first) < k:
             return None
         last = np.partition(first, k - 1)[k - 1]  # rows come best first: the k-th document's nearest
-        least = scan.products[last] - 2 * self._error(vector)
+        error = ROUNDING + (0.0 if self.codes is None else self.codes.error_of(vector))  # of a product
+        least = scan.products[last] - 2 * error
         if not scan.whole and scan.products[-1] >= least:
             return None
         near: Longs = scan.rows[scan.products >= least]
@@ -273,10 +274,6 @@ class DenseIndex:
         asked, step = (vector, 1.0) if self.codes is None else self.codes.of(vector)
         products, rows = self.index.search(asked[None], min(count, there), params=given)
         return Scan(rows[0], products[0] * np.float32(step), count >= there)
-
-    def _error(self, vector: Floats) -> float:
-        """The most by which a product of a scan differs from the true one."""
-        return ROUNDING + (0.0 if self.codes is None else self.codes.error_of(vector))
 
 
 def _flat_rows(index: Any) -> Floats:

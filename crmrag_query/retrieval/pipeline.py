@@ -88,9 +88,8 @@ NEAREST = "dense"  # the channel that knows only the documents that have vectors
 TIMES = {TIED: 3}
 """How often a channel counts in the fusion, others once."""
 KEPT_SHARE = 0.5  # of the highest share of ties: documents below are not on the channel
-TIED_BONUS = (
-    0.5  # in the coherent subset, times the share of what the question names that a document is tied to
-)
+TIED_BONUS = 0.5
+"""In the coherent subset, times the share of what the question names that a document is tied to."""
 
 
 @dataclass(frozen=True)

@@ -44,8 +44,6 @@ from crmrag_query.text import tokenize, with_singulars
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from crmrag_query.artifacts.release import Release
-
 
 WALK = Walk()
 
@@ -254,13 +252,9 @@ class Calibration:
         index, documents = release[DenseIndex], release[Documents]
         searched = np.unique(index.window_document)
         searched = searched[searched < documents.count]
-        chosen = (
-            searched[np.unique(np.linspace(0, len(searched) - 1, SAMPLE).astype(int))]
-            if len(searched)
-            else []
-        )
-        if len(chosen) < 2:
+        if len(searched) < 2:
             return cls()
+        chosen = searched[np.unique(np.linspace(0, len(searched) - 1, SAMPLE).astype(int))]
         names = release[QueryEncoder].encode([documents.label(int(one)) for one in chosen])
         starts = np.searchsorted(index.window_document, chosen)
         ends = np.minimum(np.searchsorted(index.window_document, chosen, "right"), starts + WINDOWS)
@@ -326,13 +320,11 @@ def edges_of(graph: Adjacency, nodes: Ints, weight: Callable[[str], float]) -> t
     return np.concatenate(rows), np.concatenate(others), np.concatenate(weights)
 
 
-def connect(
-    nodes: Ints, rows: npt.NDArray[np.integer], others: Ints, weights: Matrix, divisor: float = TWO_STEPS
-) -> Matrix:
+def connect(nodes: Ints, rows: npt.NDArray[np.integer], others: Ints, weights: Matrix) -> Matrix:
     """Symmetric matrix [n, n] of how strongly the candidates' ``nodes`` (distinct) are joined; the diagonal is 0.
 
     One step: the largest weight of the edges between two; where none joins them, two steps over a node that is no
-    candidate: ``w_a * w_b / divisor``, the largest over such nodes (facts: method, Query, Adjacency).
+    candidate: ``w_a * w_b / TWO_STEPS``, the largest over such nodes (facts: method, Query, Adjacency).
     """
     n = len(nodes)
     order = np.argsort(nodes)
@@ -343,7 +335,7 @@ def connect(
     direct = np.zeros((n, n))
     np.maximum.at(direct, (rows[inside], column[inside]), weights[inside])
     direct = np.maximum(direct, direct.T)
-    virtual = _over_others(n, rows[~inside], others[~inside], weights[~inside]) / divisor
+    virtual = _over_others(n, rows[~inside], others[~inside], weights[~inside]) / TWO_STEPS
     direct = np.where(direct > 0, direct, virtual)
     np.fill_diagonal(direct, 0.0)
     return direct

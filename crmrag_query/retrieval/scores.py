@@ -210,9 +210,8 @@ def reserve(fused: Fused, typed: Sequence[int], size: int, share: float) -> Fuse
     return sorted(whole, key=lambda pair: place.get(pair[0], len(fused)))
 
 
-LITTLE_SHARE = (
-    0.25  # of the pool that documents which say little by themselves may be; source: the published CRM-RAG
-)
+LITTLE_SHARE = 0.25
+"""Of the pool that documents which say little by themselves may be. Source: the published CRM-RAG."""
 
 
 def cap(fused: Fused, little: npt.NDArray[np.bool_] | Mapping[int, bool], size: int, share: float) -> Fused:

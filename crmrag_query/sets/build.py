@@ -245,12 +245,8 @@ def begins_of(release: Release, nodes: Ints) -> Longs:
     for category, relationships in DATING.items():
         own = categories == int(category)
         for relationship in relationships if own.any() else ():
-            if relationship not in dates.relationships:
-                continue
-            number = dates.relationships.index(relationship)
-            rows = slice(int(dates.ptr[number]), int(dates.ptr[number + 1]))
-            held = np.isin(dates.entity[rows], nodes)
-            entity, begin, end = (column[rows][held] for column in (dates.entity, dates.begin, dates.end))
+            dated, *_ = rows = dates.dated_by(relationship)
+            entity, begin, end = (column[np.isin(dated, nodes)] for column in rows)
             day = np.where(begin == OPEN_BEGIN, end, begin).astype(np.int64)
             known = day != OPEN_END
             place = ordered[np.searchsorted(ascending, entity[known])]

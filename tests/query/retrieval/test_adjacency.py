@@ -27,17 +27,16 @@ EDGE_LISTS = st.lists(
 CANDIDATES = st.lists(st.integers(0, NODES - 1), unique=True, max_size=6)
 
 
-def joined(edges: list[Edge], nodes: list[int], divisor: float = 2.0) -> npt.NDArray[np.float64]:
+def joined(edges: list[Edge], nodes: list[int]) -> npt.NDArray[np.float64]:
     """The matrix of the candidates ``nodes`` over edges (subject, code, object)."""
     adjacency = Net(tuple(edges), (0,) * 100).adjacency
     found = np.array(nodes, np.int32)
-    return connect(found, *edges_of(adjacency, found, WEIGHTS.__getitem__), divisor)
+    return connect(found, *edges_of(adjacency, found, WEIGHTS.__getitem__))
 
 
 def test_two_steps_over_a_node_outside_the_pool_weigh_half_the_product() -> None:
     edges = [(10, "P55", 99), (20, "P2", 99)]
     assert joined(edges, [10, 20])[0, 1] == pytest.approx(0.9 * 0.6 / 2)
-    assert joined(edges, [10, 20], divisor=3)[0, 1] == pytest.approx(0.9 * 0.6 / 3)
 
 
 def test_no_candidates_and_no_edges_give_matrices_of_nothing() -> None:
