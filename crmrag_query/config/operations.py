@@ -23,9 +23,6 @@ from crmrag_query.config.reading import (
 )
 from crmrag_query.errors import ConfigError
 
-_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
-_MAIL = re.compile(r"[^\s@<>,;]+@[^\s@<>,;]+")
-_TEAM = re.compile(r"team:[A-Za-z0-9_]+")
 _KIND = re.compile(r"^(notify\[\d+\])\.(?:webhook|slack|email|other)\b")
 
 
@@ -38,27 +35,28 @@ def _page(text: str) -> str:
     return text.rstrip("/")
 
 
-def _mail(text: str) -> str:
-    if not _MAIL.fullmatch(text):
-        raise ValueError("no address of e-mail, as me@example.org")
-    return text
+def _written(pattern: str, otherwise: str) -> AfterValidator:
+    """Refuses a text that the pattern is not the whole of, and says so."""
+
+    def checked(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(otherwise)
+        return text
+
+    return AfterValidator(checked)
 
 
-def _dotted(text: str) -> str:
-    if not _DOTTED.fullmatch(text):
-        raise ValueError("it names a class or function as package.module:Name")
-    return text
-
-
-def _owner(text: str) -> str:
-    if not _TEAM.fullmatch(text) and not _MAIL.fullmatch(text):
-        raise ValueError("neither an address of e-mail, as me@example.org, nor a team, as team:collections")
-    return text
-
-
-Owner = Annotated[str, AfterValidator(_owner)]
+_MAIL = r"[^\s@<>,;]+@[^\s@<>,;]+"
+Mail = Annotated[str, _written(_MAIL, "no address of e-mail, as me@example.org")]
+_OWNERS = "neither an address of e-mail, as me@example.org, nor a team, as team:collections"
+Owner = Annotated[str, _written(rf"team:[A-Za-z0-9_]+|{_MAIL}", _OWNERS)]
 Page = Annotated[str, AfterValidator(_page)]
-Mail = Annotated[str, AfterValidator(_mail)]
+Dotted = Annotated[
+    str,
+    _written(
+        r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", "it names a class or function as package.module:Name"
+    ),
+]
 
 
 class WebhookConfig(Record):
@@ -110,7 +108,7 @@ class OtherConfig(Record):
     """A hook of your own: `hook` names what is called with `settings` and gives an object with `name` and `send(message)`."""
 
     kind: Literal["other"]
-    hook: Annotated[str, AfterValidator(_dotted)]
+    hook: Dotted
     settings: dict[str, Any] = Field(default_factory=dict)
 
 

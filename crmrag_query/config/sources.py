@@ -194,13 +194,11 @@ def parse_sources(listed: Any, file: Path | str, key: str) -> tuple[SourceEntry,
 
 def _parsed(entry: Any, file: Path | str, place: str, short: str) -> SourceEntry:
     kinds = ", ".join(source_kinds())
-    named = (
-        [str(key) for key in entry if key not in _Beside.model_fields] if isinstance(entry, Mapping) else []
-    )
+    keys = entry if isinstance(entry, Mapping) else ()
+    named = [str(key) for key in keys if key not in _Beside.model_fields]
     if len(named) != 1:
-        what = f"it must hold one kind of source ({kinds})" + (
-            f", and holds {', '.join(named)}" if named else ""
-        )
+        held = f", and holds {', '.join(named)}" if named else ""
+        what = f"it must hold one kind of source ({kinds}){held}"
         raise ConfigError.single(file, place, what, remedy="As in '- rdf: exports/*.ttl'.")
     (kind,) = named
     if kind not in source_kinds():
@@ -426,13 +424,10 @@ class EndpointConfig(SourceConfig):
             graphs = {"default": "default graph", "named": "named graphs", "all": "all graphs"}[self.graphs]
             graphs += f" of {', '.join(self.default_graphs)}" if self.default_graphs else ""
         else:
-            graphs = (
-                f"graph {self.graphs[0]}" if len(self.graphs) == 1 else f"{len(self.graphs)} named graphs"
-            )
-        ways = ([f"{self.auth.kind} authentication"] if self.auth else []) + [
-            f"header {name}" for name in self.headers
-        ]
-        return f"{self.url} ({', '.join([graphs, *ways])})"
+            one, *others = self.graphs
+            graphs = f"{len(self.graphs)} named graphs" if others else f"graph {one}"
+        ways = [f"{self.auth.kind} authentication"] if self.auth else []
+        return f"{self.url} ({', '.join([graphs, *ways, *(f'header {name}' for name in self.headers)])})"
 
     def places(self) -> tuple[str, ...]:
         return (self.url,)
@@ -549,7 +544,20 @@ class GraphConfig(SourceConfig):
         return {name: named_file(root, file, f"{key}.{name}") for name, file in given.items() if file}
 
 
-class PagesConfig(SourceConfig):
+class FilesConfig(SourceConfig):
+    """A source that is files: names or globs."""
+
+    alone: ClassVar[str] = "files"
+    files: Files
+
+    def places(self) -> tuple[str, ...]:
+        return self.files
+
+    def paths(self, root: Path, key: str) -> tuple[Path, ...]:
+        return matching_files(root, self.files, key)
+
+
+class PagesConfig(FilesConfig):
     """Documents of pages: PDF, PNG, JPEG, and TIFF of one or more pages.
 
     `files`: names or globs, from the folder that config/ stands in. `language`: of what the pages say. `model`: the language
@@ -561,8 +569,6 @@ class PagesConfig(SourceConfig):
     than `memory_megabytes`.
     """
 
-    alone: ClassVar[str] = "files"
-    files: Files
     language: Annotated[str, Field(pattern=r"^([a-z]{2,3}(-[A-Za-z0-9]{1,8})*)?$")] = ""
     model: str = ""
     profile: str = "heritage"
@@ -573,33 +579,22 @@ class PagesConfig(SourceConfig):
     page_seconds: Positive = 20.0
     memory_megabytes: Count = 2048
 
-    def places(self) -> tuple[str, ...]:
-        return self.files
-
     def paths(self, root: Path, key: str) -> tuple[Path, ...]:
         """A glob may match nothing yet, such as that of an inbox, where another entry has files."""
         listed = [file for file in self.files if not is_glob(file) or any(root.glob(file))]
         return matching_files(root, listed or self.files, key)
 
 
-class RdfConfig(SourceConfig):
+class RdfConfig(FilesConfig):
     """Files of RDF with CIDOC-CRM.
 
     `files`: names or globs, from the folder that config/ stands in. `base_iri`: for relative IRIs. `contexts`: files that
     stand in for JSON-LD contexts, by their addresses.
     """
 
-    alone: ClassVar[str] = "files"
     crm: ClassVar[bool] = True
-    files: Files
     base_iri: str = ""
     contexts: dict[str, str] = Field(default_factory=dict)
-
-    def places(self) -> tuple[str, ...]:
-        return self.files
-
-    def paths(self, root: Path, key: str) -> tuple[Path, ...]:
-        return matching_files(root, self.files, key)
 
     def require(self, root: Path, key: str) -> None:
         super().require(root, key)
@@ -617,7 +612,7 @@ WIKI_PAGE = "urn:crmrag:wiki:Page"
 """The class of every page."""
 
 
-class WikiConfig(SourceConfig):
+class WikiConfig(FilesConfig):
     """Dumps of a MediaWiki in XML, plain or compressed, of current pages or of whole histories.
 
     `files`: names or globs, from the folder that config/ stands in. `namespaces`: numbers of those whose pages are read.
@@ -625,21 +620,13 @@ class WikiConfig(SourceConfig):
     `text_megabytes`: a longer text of a page is left out, and told.
     """
 
-    alone: ClassVar[str] = "files"
-    files: Files
     namespaces: tuple[int, ...] = Field(default=(0,), min_length=1)
     base: Iri | None = None
     language: Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{1,8})*$")] | None = None
     text_megabytes: Positive = 4.0
 
-    def places(self) -> tuple[str, ...]:
-        return self.files
-
     def whole(self) -> tuple[str, ...]:
         return (WIKI_PAGE,)
-
-    def paths(self, root: Path, key: str) -> tuple[Path, ...]:
-        return matching_files(root, self.files, key)
 
 
 KINDS: dict[str, type[SourceConfig]] = {
