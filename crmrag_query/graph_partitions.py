@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.artifacts.manifest import canonical_json, open_arrays, open_meta, rebuild, save_arrays
+from crmrag_query.artifacts.manifest import open_arrays, open_meta, rebuild, save_arrays
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints, Longs, ranges
@@ -72,9 +72,8 @@ class GraphPartitions:
         return cls(part, member_ptr, member, penalty, centroid, meta)
 
     def save(self, folder: Path) -> None:
-        save_arrays(folder, self, ARRAYS | MATRICES)
-        text = canonical_json(self.meta | {"schema": SCHEMA_VERSION})
-        (folder / f"{PARTITIONS}.json").write_text(text, encoding="utf-8")
+        told = self.meta | {"schema": SCHEMA_VERSION}
+        save_arrays(folder, self, ARRAYS | MATRICES, f"{PARTITIONS}.json", **told)
 
     def __len__(self) -> int:
         return len(self.penalty)
@@ -124,8 +123,7 @@ class PartitionEdges:
         return cls(**open_arrays(folder, EDGE_ARRAYS, {"bridge_ptr": "bridge_low"}, alike=alike))
 
     def save(self, folder: Path) -> None:
-        save_arrays(folder, self, EDGE_ARRAYS)
-        (folder / f"{EDGES}.json").write_text(canonical_json({"schema": SCHEMA_VERSION}), encoding="utf-8")
+        save_arrays(folder, self, EDGE_ARRAYS, f"{EDGES}.json", schema=SCHEMA_VERSION)
 
     def bridges_among(self, parts: Ints) -> tuple[Ints, Ints]:
         """The bridges between any two of ``parts``, one end in each array; every edge once."""
@@ -162,9 +160,8 @@ class Aligner:
         return cls(vectors, bias, meta)
 
     def save(self, folder: Path) -> None:
-        np.save(folder / "vectors.npy", self.vectors.astype(np.float32, copy=False))
-        text = canonical_json(self.meta | {"schema": SCHEMA_VERSION, "bias": float(self.bias)})
-        (folder / f"{ALIGNER}.json").write_text(text, encoding="utf-8")
+        told = self.meta | {"schema": SCHEMA_VERSION, "bias": float(self.bias)}
+        save_arrays(folder, self, {"vectors": "float32"}, f"{ALIGNER}.json", **told)
 
     def scores(self, question: Floats) -> Floats:
         """How likely a question is for each part, as logits float32 [parts]; ``question`` float32 [dimension], of length 1.

@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -199,12 +199,10 @@ class Manifest:
 
     def text(self) -> str:
         """The bytes that are hashed, as text."""
-        lists = {"languages": list(self.languages), "examples": list(self.examples)}
-        maps = {name: dict(getattr(self, name)) for name in _MAPS}
-        plain = {name: getattr(self, name) for name in ("schema", "dataset", *_TEXTS)}
-        switches = {"wikidata": True} if self.wikidata else {}
-        files = {"files": [entry.as_dict() for entry in sorted(self.files)]}
-        return canonical_json(plain | switches | lists | maps | files)
+        whole = asdict(replace(self, files=tuple(sorted(self.files))))
+        if not self.wikidata:
+            del whole["wikidata"]
+        return canonical_json(whole)
 
     @cached_property
     def id(self) -> str:
@@ -388,10 +386,12 @@ def open_arrays(
     return arrays
 
 
-def save_arrays(folder: Path, of: object, kinds: Mapping[str, str]) -> None:
-    """Write each array of ``kinds`` (array -> NumPy type), an attribute of ``of``, as ``<name>.npy``."""
+def save_arrays(folder: Path, of: object, kinds: Mapping[str, str], meta: str, **told: Any) -> None:
+    """Write each array of ``kinds`` (array -> NumPy type), an attribute of ``of``, as ``<name>.npy``; and what is told of all
+    (the schema among it) as the JSON file ``meta``."""
     for name, kind in kinds.items():
         np.save(folder / f"{name}.npy", getattr(of, name).astype(kind, copy=False))
+    (folder / meta).write_text(canonical_json(told), encoding="utf-8")
 
 
 HEADER_TRIES = 5  # of which each is refused once in thousands of times

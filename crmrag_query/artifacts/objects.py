@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -82,14 +82,11 @@ class Objects:
         """An object; None where there is none."""
         import obstore
 
-        with self._told(f"reading {path}"):
-            try:
-                got = obstore.get(self.store, path)
-                meta = got.meta
-                return Content(bytes(got.bytes()), {"e_tag": meta["e_tag"], "version": meta["version"]})
-            except FileNotFoundError as error:
-                _require_bucket(self.address, error)
-                return None
+        with suppress(FileNotFoundError), self._told(f"reading {path}"):
+            got = obstore.get(self.store, path)
+            meta = got.meta
+            return Content(bytes(got.bytes()), {"e_tag": meta["e_tag"], "version": meta["version"]})
+        return None
 
     def write(self, path: str, source: Path | bytes) -> None:
         """Make or replace an object."""
@@ -125,14 +122,13 @@ class Objects:
         import obstore
 
         for start in range(0, size, PART):
-            with self._told(f"reading {path}"):
-                try:
+            try:
+                with self._told(f"reading {path}"):
                     part = obstore.get_range(self.store, path, start=start, end=min(start + PART, size))
-                except FileNotFoundError as error:
-                    _require_bucket(self.address, error)
-                    raise ReleaseError(
-                        f"{self.address} has no {path}, which a release there names.", "Push it again."
-                    ) from None
+            except FileNotFoundError:
+                raise ReleaseError(
+                    f"{self.address} has no {path}, which a release there names.", "Push it again."
+                ) from None
             into.write(part)
 
     def list(self, prefix: str) -> Iterator[Found]:
@@ -156,22 +152,16 @@ class Objects:
         """When an object was written last; None where there is none."""
         import obstore
 
-        with self._told(f"reading {path}"):
-            try:
-                return obstore.head(self.store, path)["last_modified"]
-            except FileNotFoundError as error:
-                _require_bucket(self.address, error)
-                return None
+        with suppress(FileNotFoundError), self._told(f"reading {path}"):
+            return obstore.head(self.store, path)["last_modified"]
+        return None
 
     def remove(self, path: str) -> None:
         """Remove an object, where it is there."""
         import obstore
 
-        with self._told(f"removing {path}"):
-            try:
-                obstore.delete(self.store, path)
-            except FileNotFoundError as error:
-                _require_bucket(self.address, error)
+        with suppress(FileNotFoundError), self._told(f"removing {path}"):
+            obstore.delete(self.store, path)
 
     @contextmanager
     def _alone(self, path: str) -> Iterator[None]:
@@ -188,6 +178,7 @@ class Objects:
 
     @contextmanager
     def _told(self, what: str) -> Iterator[None]:
+        """Within the block errors are told as our own, but for FileNotFoundError, of an object that is not there."""
         from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
         try:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crmrag_query.artifacts.files import ReleaseFiles
-from crmrag_query.artifacts.manifest import canonical_json, open_arrays, open_meta, save_arrays
+from crmrag_query.artifacts.manifest import open_arrays, open_meta, save_arrays
 from crmrag_query.graph.arrays import Ints, Longs
 
 SCHEMA_VERSION: Final = 1
@@ -46,8 +46,7 @@ class EntityGraph:
         return cls(**open_arrays(folder, ARRAYS, {"ptr": "neighbour"}, alike=[("neighbour", "weight")]))
 
     def save(self, folder: Path) -> None:
-        save_arrays(folder, self, ARRAYS)
-        (folder / META).write_text(canonical_json({"schema": SCHEMA_VERSION}), encoding="utf-8")
+        save_arrays(folder, self, ARRAYS, META, schema=SCHEMA_VERSION)
 
     @property
     def documents(self) -> int:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crmrag_query.artifacts.manifest import canonical_json, open_arrays, open_meta, rebuild, save_arrays
+from crmrag_query.artifacts.manifest import open_arrays, open_meta, rebuild, save_arrays
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError, ReleaseError
 from crmrag_query.graph.arrays import (
@@ -120,9 +120,7 @@ class Kinds:
 
     def save(self, folder: Path) -> None:
         """Write the artifact into ``folder``; equal kinds give equal bytes."""
-        save_arrays(folder, self, ARRAYS)
-        meta = {"schema": SCHEMA_VERSION, "relations": list(self.relations)}
-        (folder / META).write_text(canonical_json(meta), encoding="utf-8")
+        save_arrays(folder, self, ARRAYS, META, schema=SCHEMA_VERSION, relations=list(self.relations))
 
     def __len__(self) -> int:
         return len(self.category)
@@ -284,16 +282,9 @@ class Schema:
         self.kind, count = table.node, len(table)
         self.labelled = table.labelled / np.maximum(table.size, 1)
         self.category = table.category.astype(np.int64)
-        self.codes = [
-            tuple(
-                dict.fromkeys(
-                    name
-                    for one in table.classes(number).tolist()
-                    for name in (graph.class_name(one), graph.class_code(one))
-                )
-            )
-            for number in range(count)
-        ]
+        names = [(graph.class_name(one), graph.class_code(one)) for one in range(len(graph.class_codes))]
+        of_kinds = (table.classes(number).tolist() for number in range(count))
+        self.codes = [tuple(dict.fromkeys(name for one in of for name in names[one])) for of in of_kinds]
         self.moves: dict[str, list[tuple[int, bool]]] = {}
         self.inverse: dict[str, str] = {}
         self.steps: list[dict[str, set[int]]] = [{} for _ in range(count)]

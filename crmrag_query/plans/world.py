@@ -170,15 +170,10 @@ class World:
 
     @classmethod
     def from_release(cls, release: Release) -> World:
-        categories = CategoryMap(release.method.categories, release.ontology)
-        method = release.method
+        method, ontology = release.method, release.ontology
+        categories = CategoryMap(method.categories, ontology)
         return cls(
-            release[Graph],
-            release.ontology,
-            Catalogue.load(method),
-            categories,
-            method.relations,
-            method.plans,
+            release[Graph], ontology, Catalogue.load(method), categories, method.relations, method.plans
         )
 
     @property

@@ -81,9 +81,7 @@ class Communities:
         return cls(**arrays, levels=tuple(meta["levels"]))
 
     def save(self, folder: Path) -> None:
-        save_arrays(folder, self, ARRAYS)
-        meta = {"schema": SCHEMA_VERSION, "levels": list(self.levels)}
-        (folder / META).write_text(canonical_json(meta), encoding="utf-8")
+        save_arrays(folder, self, ARRAYS, META, schema=SCHEMA_VERSION, levels=list(self.levels))
 
     def __len__(self) -> int:
         return len(self.id)

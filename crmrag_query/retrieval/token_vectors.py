@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from crmrag_query.artifacts.manifest import canonical_json, open_arrays, open_meta, rebuild, save_arrays
+from crmrag_query.artifacts.manifest import open_arrays, open_meta, rebuild, save_arrays
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import Ints, Longs, spread
@@ -70,8 +70,7 @@ class TokenVectors:
         return cls(**arrays)
 
     def save(self, folder: Path) -> None:
-        save_arrays(folder, self, ARRAYS | MATRICES)
-        (folder / META).write_text(canonical_json({"schema": SCHEMA_VERSION}), encoding="utf-8")
+        save_arrays(folder, self, ARRAYS | MATRICES, META, schema=SCHEMA_VERSION)
 
     def asked(self, tokens: Tokens) -> Asked:
         """A question's tokens, projected and weighed. Raises ReleaseError for those of another encoder."""

@@ -19,7 +19,7 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.dates import year_interval
 from crmrag_query.entities.details import NOWHERE, Whereabouts, category_name
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import Ints, Longs, distinct, spread
+from crmrag_query.graph.arrays import Ints, Longs, distinct, run_starts, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
 from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import anchored, bucket_of, members_of
@@ -110,15 +110,16 @@ def _part(release: Release, plan: Plan, path: str, language: str) -> _Part:
 
 def _most_first(keys: Longs) -> tuple[Longs, Longs]:
     """Distinct values and how often each occurs, the most frequent first."""
-    values, count = _counted(np.sort(keys))
+    ordered = np.sort(keys)  # ``np.unique`` hashes, which is slower
+    first = np.flatnonzero(run_starts(ordered))
+    values, count = ordered[first], np.diff(first, append=len(ordered))
     order = np.lexsort((values, -count))
     return values[order], count[order]
 
 
-def _counted(ordered: Longs) -> tuple[Longs, Longs]:
-    """Distinct values of ascending ones, and how often each occurs. (``np.unique`` hashes, which is slower.)"""
-    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(ordered) else ordered
-    return ordered[first], np.diff(np.append(first, len(ordered))).astype(np.int64)
+def _distinct(ordered: Longs) -> int:
+    """How many different values there are among ascending ones."""
+    return int(np.count_nonzero(run_starts(ordered)))
 
 
 def _entities(part: _Part, text: str) -> Iterator[PossibleValue]:
@@ -368,7 +369,7 @@ def _by_way(
         iri = graph.iri(target)
         plan = asked.narrowed(related | {"to": {"iris": [iri]}})
         values.append(FacetValue(asked.reader.named(target).label, iri, number, plan))
-    return _facet(key, label, values, len(targets), len(_counted(index)[0]))
+    return _facet(key, label, values, len(targets), _distinct(index))
 
 
 def _facet(key: str, label: str, values: Iterable[FacetValue], total: int, members: int) -> Facet | None:
@@ -406,8 +407,7 @@ def _by_century(asked: _Set, key: str, label: str, way: Way) -> Facet | None:
         period = year_interval(year, year + 99)
         plan = asked.narrowed(plan_json(Dated(way=way, begin=period.begin, end=period.end)))
         values.append(FacetValue(century_label(number, asked.wording.words), "", members, plan))
-    having = len(_counted(keys >> 32)[0])
-    return _facet(key, label, values[: asked.shown], len(values), having)
+    return _facet(key, label, values[: asked.shown], len(values), _distinct(keys >> 32))
 
 
 def _relationships(
@@ -428,7 +428,7 @@ def _relationships(
         way = Way(relationships=(relationship.id,))
         reached = _pairs(asked, way)
         if len(reached[0]):
-            found.append((-len(_counted(reached[0])[0]), at, relationship.id, way, reached))
+            found.append((-_distinct(reached[0]), at, relationship.id, way, reached))
     found.sort(key=lambda one: one[:2])
     seen = [] if keys else list(before)
     left = len(found) if keys else asked.release.method.sets.facets.relationships
