@@ -189,10 +189,8 @@ class Rows:
     def locate(self, prop: int, nodes: Ints) -> tuple[Longs, Longs]:
         """Indices of the nodes that have ``prop``, and their rows."""
         low, high = int(self.prop[prop]), int(self.prop[prop + 1])
-        if low == high:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        at = np.minimum(np.searchsorted(self.row[low:high], nodes), high - low - 1)
-        found = np.flatnonzero(self.row[low:high][at] == nodes)
+        at, there = found_in(self.row[low:high], nodes)
+        found = np.flatnonzero(there)
         return found, low + at[found]
 
     def expand(self, prop: int, nodes: Ints) -> tuple[Longs, Ints]:
@@ -250,11 +248,15 @@ def united(some: Whole, others: Whole) -> Whole:
 def shared(some: Ints, others: Ints) -> Ints:
     """What stands in both, of arrays that are ascending and hold each number once."""
     few, many = sorted((some, others), key=len)
-    if not len(few):
-        return few
-    at = np.minimum(np.searchsorted(many, few), len(many) - 1)
-    found: Ints = few[many[at] == few]
-    return found
+    return few[found_in(many, few)[1]]
+
+
+def found_in(ascending: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> tuple[Longs, npt.NDArray[np.bool_]]:
+    """Where each of the wanted numbers stands in an ascending array, 0 for one that does not; and which do."""
+    at = np.searchsorted(ascending, wanted)
+    at[at == len(ascending)] = 0
+    there = ascending[at] == wanted if len(ascending) else np.zeros(len(wanted), bool)
+    return at, there
 
 
 class Makes(Protocol):

@@ -35,6 +35,7 @@ from crmrag_query.graph.arrays import (
     Longs,
     consecutive,
     distinct,
+    found_in,
     ranges,
     shared,
     spread,
@@ -1122,8 +1123,7 @@ def _lowest(first: Pairs, between: Longs, reached: Pairs, ask: Ask) -> int:
     _, own = first.rows_of(np.array([place]))
     middle = first.cell[own]
     wanted = Pairs(np.searchsorted(between, middle), np.full(len(middle), target)).keys
-    found = np.minimum(np.searchsorted(reached.keys, wanted), len(reached) - 1)
-    return int(middle[reached.keys[found] == wanted][0])
+    return int(middle[found_in(reached.keys, wanted)[1]][0])
 
 
 def of_types(world: World, types: Iterable[str]) -> Mask:

@@ -26,7 +26,17 @@ import numpy.typing as npt
 
 from crmrag_query.config.loading import Method, RelationshipSet
 from crmrag_query.errors import ConfigError, CrmRagError
-from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Bytes, Ints, Longs, Rows, consecutive, spread
+from crmrag_query.graph.arrays import (
+    FLAG_SUSPECT,
+    Adjacency,
+    Bytes,
+    Ints,
+    Longs,
+    Rows,
+    consecutive,
+    run_starts,
+    spread,
+)
 from crmrag_query.graph.arrays import distinct as ascending
 from crmrag_query.ontology.load import (
     Category,
@@ -364,10 +374,7 @@ def distinct(parts: Sequence[Longs]) -> Longs:
     if not parts:
         return np.empty(0, np.int64)
     keys = np.sort(parts[0] if len(parts) == 1 else np.concatenate(parts))
-    pairs = keys >> NODE_SHIFT
-    first = np.ones(len(keys), bool)
-    np.not_equal(pairs[1:], pairs[:-1], out=first[1:])
-    return keys[first]
+    return keys[run_starts(keys >> NODE_SHIFT)]
 
 
 def halves(keys: Longs) -> tuple[Longs, Longs] | None:
@@ -804,7 +811,7 @@ def _walk_block(adjacency: Adjacency, catalogue: Catalogue, plan: Plan, sources:
             places = np.flatnonzero((category == int(domain)) & (suspect == doubtful))
             if not len(places):
                 continue
-            for ended, frontier in _ends(adjacency, branch, start(places, sources[places]), limit):
+            for ended, frontier in ends_of(adjacency, branch, start(places, sources[places]), limit):
                 nodes = nodes_of(frontier)
                 other, categories = nodes != sources[sources_of(frontier)], adjacency.categories[nodes]
                 ends: list[tuple[int, int | Longs]] = [*ended.ends, *ended.ways]
@@ -827,15 +834,15 @@ def _walk_block(adjacency: Adjacency, catalogue: Catalogue, plan: Plan, sources:
     )
 
 
-def _ends(
-    adjacency: Adjacency, branch: Branch, frontier: Longs, limit: int
+def ends_of(
+    adjacency: Adjacency, branch: Branch, frontier: Longs, limit: int = LIMIT
 ) -> Iterator[tuple[Branch, Longs]]:
     """Each branch at which paths end, with the frontiers that come there."""
     for leg, following in branch.legs.items():
         for piece in advance(adjacency, leg, frontier, limit, following.ranks):
             if following.ends or following.ways:
                 yield following, piece
-            yield from _ends(adjacency, following, piece, limit)
+            yield from ends_of(adjacency, following, piece, limit)
 
 
 @dataclass

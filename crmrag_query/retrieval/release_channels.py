@@ -25,14 +25,14 @@ from crmrag_query.config.loading import Subgraph, Walk
 from crmrag_query.dates import Interval
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
-from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Ints, Longs
+from crmrag_query.graph.arrays import FLAG_SUSPECT, Adjacency, Ints, found_in
 from crmrag_query.graph.graph import Graph, TriplesIndex
 from crmrag_query.linking import Mention
 from crmrag_query.ontology.load import Category, Ontology
 from crmrag_query.plans.world import World
 from crmrag_query.questions.form import Analysis, Form
 from crmrag_query.relationships import engine as fr
-from crmrag_query.relationships.engine import Branch, Catalogue, add_way, advance, legs_of, turned
+from crmrag_query.relationships.engine import Branch, Catalogue, add_way, legs_of, turned
 from crmrag_query.retrieval.aggregation import DATED_BY, DATING, Aggregation, DateIndex
 from crmrag_query.retrieval.communities import Communities
 from crmrag_query.retrieval.dense import DenseIndex
@@ -328,12 +328,9 @@ def connect(nodes: Ints, rows: npt.NDArray[np.integer], others: Ints, weights: M
     """
     n = len(nodes)
     order = np.argsort(nodes)
-    at = np.searchsorted(nodes, others, sorter=order)
-    at[at == n] = 0
-    column = order[at] if n else at
-    inside = nodes[column] == others if n else np.zeros(0, bool)
+    at, inside = found_in(nodes[order], others)
     direct = np.zeros((n, n))
-    np.maximum.at(direct, (rows[inside], column[inside]), weights[inside])
+    np.maximum.at(direct, (rows[inside], order[at[inside]]), weights[inside])
     direct = np.maximum(direct, direct.T)
     virtual = _over_others(n, rows[~inside], others[~inside], weights[~inside]) / TWO_STEPS
     direct = np.where(direct > 0, direct, virtual)
@@ -459,27 +456,21 @@ class Reach:
         ]
         for range_, trie in self._tries.items():
             ends = start[(categories == 0) | ((categories & int(range_)) != 0)]
-            if len(ends):
-                self._descend(trie, fr.start(np.zeros(len(ends), np.int64), ends), shares, tied)
+            begun = fr.start(np.zeros(len(ends), np.int64), ends)  # one source for all ends
+            for branch, piece in fr.ends_of(self.adjacency, trie, begun) if len(ends) else ():
+                nodes_there = fr.nodes_of(piece)
+                for number, index in branch.ends:
+                    relationship = self.catalogue[number]
+                    fits = self.adjacency.category[nodes_there] == int(relationship.domain)
+                    if len(relationship.paths[index].steps) > 1:
+                        fits &= (self.adjacency.flags[nodes_there] & FLAG_SUSPECT) == 0
+                    found = nodes_there[fits]
+                    tied[found] = np.maximum(tied[found], shares[number])
         direct = self._beside(start)
         fits = (self.adjacency.categories[direct] & (targets or EVERY)) != 0
         tied[direct] = np.maximum(tied[direct], np.where(fits | (targets == 0), other, aside * other))
         tied[start] = 0
         return tied
-
-    def _descend(self, branch: Branch, frontier: Longs, shares: Sequence[float], tied: Shares) -> None:
-        """Walk the trie on from ``frontier``, which has one source for all ends; raise ``tied`` where a path begins."""
-        for leg, following in branch.legs.items():
-            for piece in advance(self.adjacency, leg, frontier):
-                nodes = fr.nodes_of(piece)
-                for number, index in following.ends:
-                    relationship = self.catalogue[number]
-                    fits = self.adjacency.category[nodes] == int(relationship.domain)
-                    if len(relationship.paths[index].steps) > 1:
-                        fits &= (self.adjacency.flags[nodes] & FLAG_SUSPECT) == 0
-                    found = nodes[fits]
-                    tied[found] = np.maximum(tied[found], shares[number])
-                self._descend(following, piece, shares, tied)
 
     def _beside(self, nodes: Ints) -> Ints:
         """Nodes one triple away from ``nodes``."""
@@ -535,9 +526,8 @@ def neighbourhood(
         if len(frontier) == 0:
             break
     rows, others, weights = edges_of(graph, nodes, weight)
-    column = np.searchsorted(nodes, others)
-    column[column == len(nodes)] = 0
-    inside = (nodes[column] == others) & (column != rows)
+    column, inside = found_in(nodes, others)
+    inside &= column != rows
     key = np.minimum(rows, column)[inside] * len(nodes) + np.maximum(rows, column)[inside]
     pairs, first = np.unique(key, return_inverse=True)
     heaviest = np.zeros(len(pairs))

@@ -15,7 +15,7 @@ import numpy as np
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Nearness, Walk
 from crmrag_query.documents.entity_graph import EntityGraph
-from crmrag_query.graph.arrays import Ints, spread
+from crmrag_query.graph.arrays import Ints, found_in, spread
 from crmrag_query.graph_partitions import ALIGNER, PARTITIONS, Aligner, GraphPartitions
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
@@ -46,10 +46,8 @@ class Stitched:
 
     def rows(self, documents: Sequence[int] | Ints) -> Ints:
         """Where those of ``documents`` that it has stand in it, in their order."""
-        wanted = np.asarray(documents, np.int32)
-        found: Ints = np.searchsorted(self.documents, wanted).astype(np.int32)
-        found[found == len(self.documents)] = 0
-        return found[self.documents[found] == wanted] if len(self.documents) else found[:0]
+        at, there = found_in(self.documents, np.asarray(documents, np.int32))
+        return at[there].astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -79,10 +77,7 @@ def stitch(graph: EntityGraph, documents: Ints) -> Stitched:
 
     inside = np.unique(documents).astype(np.int32)
     row, edge = spread(graph.ptr, inside)
-    ends = graph.neighbour[edge]
-    column = np.searchsorted(inside, ends)
-    column[column == len(inside)] = 0
-    kept = inside[column] == ends if len(inside) else np.zeros(0, bool)
+    column, kept = found_in(inside, graph.neighbour[edge])
     shape = (len(inside), len(inside))
     weights = graph.weight[edge[kept]].astype(np.float64)
     return Stitched(inside, sparse.csr_array((weights, (row[kept], column[kept])), shape=shape))
