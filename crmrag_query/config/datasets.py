@@ -278,17 +278,16 @@ def read_entries(file: Path) -> dict[str, Any]:
 def require_name(name: str, file: Path) -> None:
     """Raise ConfigError where a data set cannot be named so."""
     if not NAME.fullmatch(name):
-        raise ConfigError.single(
-            file,
-            f"datasets.{name}",
-            "not a name for a data set",
-            remedy="Use small letters, digits, '-' and '_', as in my_museum.",
-        )
+        remedy = "Use small letters, digits, '-' and '_', as in my_museum."
+        raise _mistaken(file, name, "not a name for a data set", remedy)
     if name.endswith(SAMPLE_MARK):
-        raise ConfigError.single(
-            file, f"datasets.{name}", f"names that end in {SAMPLE_MARK} are those of samples (build --sample)",
-            remedy=f"Call it {name.removesuffix(SAMPLE_MARK)}_sample, say.",
-        )  # fmt: skip
+        what = f"names that end in {SAMPLE_MARK} are those of samples (build --sample)"
+        raise _mistaken(file, name, what, f"Call it {name.removesuffix(SAMPLE_MARK)}_sample, say.")
+
+
+def _mistaken(file: Path, name: str, what: str, remedy: str) -> ConfigError:
+    """The error for a data set, by its name."""
+    return ConfigError.single(file, f"datasets.{name}", what, remedy=remedy)
 
 
 def parse_dataset(name: str, entry: Any, file: Path) -> DatasetConfig:
@@ -306,12 +305,10 @@ def parse_dataset(name: str, entry: Any, file: Path) -> DatasetConfig:
         )
     mistakes: tuple[Mistake, ...] = ()
     try:
-        listed = (
-            {"sources": parse_sources(entry["sources"], file, f"{key}.sources")}
-            if entry.get("sources")
-            else {}
-        )
-        dataset = parse_part(DatasetConfig, {**entry, **listed, "name": name}, file, key)
+        values = {**entry, "name": name}
+        if entry.get("sources"):
+            values["sources"] = parse_sources(entry["sources"], file, f"{key}.sources")
+        dataset = parse_part(DatasetConfig, values, file, key)
     except ConfigError as error:
         mistakes = tuple(_without_secret(mistake, key) for mistake in error.mistakes)
     if mistakes:  # raised here, so that it carries no other error, which would show what it hides
@@ -366,9 +363,7 @@ def add_dataset(file: Path, name: str, values: Mapping[str, Value]) -> DatasetCo
     """
     present = load_datasets(file) if file.exists() else {}
     if name in present:
-        raise ConfigError.single(
-            file, f"datasets.{name}", "a data set of this name exists", remedy="Choose another."
-        )
+        raise _mistaken(file, name, "a data set of this name exists", "Choose another.")
     parsed = parse_dataset(name, dict(values), file)
     parsed.require_files()
     parsed.questions_file()
@@ -389,9 +384,7 @@ def rename_dataset(file: Path, name: str, to: str) -> DatasetConfig:
     lines, first, _ = _entry(file, name, present)
     require_name(to, file)
     if to in present:
-        raise ConfigError.single(
-            file, f"datasets.{to}", "a data set of this name exists", remedy="Choose another."
-        )
+        raise _mistaken(file, to, "a data set of this name exists", "Choose another.")
     lines[first] = lines[first].replace(name, to, 1)
     wanted = {to if key == name else key: one for key, one in present.items()}
     # a title that is the name alone
@@ -414,17 +407,13 @@ def remove_dataset(file: Path, name: str) -> None:
 def _entry(file: Path, name: str, present: Declared) -> tuple[list[str], int, int]:
     """The lines of the file, and the first and end of those of an entry: its key, and the deeper lines below it."""
     if name not in present:
-        raise ConfigError.single(
-            file, f"datasets.{name}", "no such data set", remedy=f"There are: {', '.join(present) or 'none'}."
-        )
+        raise _mistaken(file, name, "no such data set", f"There are: {', '.join(present) or 'none'}.")
     text = file.read_text(encoding="utf-8")
     lines, indent = text.splitlines(keepends=True), _indent(text)
     head = re.compile(rf"{indent}(['\"]?){re.escape(name)}\1[ \t]*:")
     first = next((at for at, line in enumerate(lines) if head.match(line)), None)
     if first is None:
-        raise ConfigError.single(
-            file, f"datasets.{name}", "no program can change its text", remedy="Change the file by hand."
-        )
+        raise _mistaken(file, name, "no program can change its text", "Change the file by hand.")
     end = at = first + 1
     while at < len(lines) and (not lines[at].strip() or lines[at].startswith((f"{indent} ", f"{indent}\t"))):
         at += 1

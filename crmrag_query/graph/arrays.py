@@ -235,9 +235,7 @@ Whole = TypeVar("Whole", Ints, Longs)
 def distinct(keys: Whole) -> Whole:
     """The keys ascending, each once. (``np.unique`` hashes since NumPy 2.3, which is slow for millions.)"""
     ordered = np.sort(keys)
-    first = np.ones(len(ordered), bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    return ordered[first]
+    return ordered[run_starts(ordered)]
 
 
 def united(some: Whole, others: Whole) -> Whole:

@@ -120,8 +120,7 @@ class Terms:
         return f"<{iri}>"
 
     def values(self, variable: str, nodes: Iterable[int]) -> str:
-        written = self.nodes(nodes)
-        return f"VALUES {variable} {{ {' '.join(written)} }}" if written else NOTHING
+        return values_of(variable, self.nodes(nodes))
 
     def none_of(self, variable: str, nodes: Iterable[int]) -> list[str]:
         """A filter that keeps the nodes out; none where there are none."""
@@ -132,10 +131,10 @@ class Terms:
         """Rows of two nodes each, those left out that SPARQL cannot write."""
         return [f"({' '.join(row)})" for pair in pairs if len(row := self.nodes(pair)) == 2]
 
-    def numbered(self, nodes: Iterable[int], numbers: Iterable[int]) -> str:
+    def numbered(self, nodes: Iterable[int], numbers: Iterable[int]) -> list[str]:
         """Rows of a node and a number."""
         rows = zip(nodes, numbers, strict=True)
-        return " ".join(f"({iri} {number})" for node, number in rows for iri in self.nodes([node]))
+        return [f"({iri} {number})" for node, number in rows for iri in self.nodes([node])]
 
     def classes(self, numbers: Iterable[int]) -> list[str]:
         found = (self.iri(self.world.graph.class_iri(number)) for number in numbers)
@@ -143,9 +142,7 @@ class Terms:
 
     def has_class(self, variable: str, numbers: Iterable[int]) -> list[str]:
         kind, written = self.fresh("class"), self.classes(numbers)
-        return (
-            [f"VALUES {kind} {{ {' '.join(written)} }}", f"{variable} a {kind} ."] if written else [NOTHING]
-        )
+        return [values_of(kind, written), f"{variable} a {kind} ."] if written else [NOTHING]
 
     def with_category(self, mask: int) -> list[int]:
         """Numbers of the classes that have one of these categories."""
@@ -163,6 +160,11 @@ class Terms:
         sample = self.world.graph.class_codes[own[0]]
         before = [n for n, code in codes if of((code,)) is not None and of((code, sample)) != category]
         return own, before
+
+
+def values_of(variables: str, rows: Sequence[str]) -> str:
+    """The rows, of which one must hold; a line that never does for none."""
+    return f"VALUES {variables} {{ {' '.join(rows)} }}" if rows else NOTHING
 
 
 def union(branches: Sequence[Sequence[str]]) -> list[str]:
@@ -377,7 +379,7 @@ def _inlined(terms: Terms, route: Route, member: str, end: str, ends: Ends) -> l
     index, target = found.index, found.cell
     fits = np.ones(len(target), bool) if ends.nodes is None else np.isin(target, ends.nodes)
     rows = terms.pairs(zip(members[index[fits]].tolist(), target[fits].tolist(), strict=True))
-    return [f"VALUES ({member} {end}) {{ {' '.join(rows)} }}" if rows else NOTHING]
+    return [values_of(f"({member} {end})", rows)]
 
 
 def _path(terms: Terms, legs: Sequence[Leg]) -> str:
@@ -532,7 +534,7 @@ def _stated_in(terms: Terms, one: StatedIn, member: str) -> list[str]:
         return [NOTHING]
     graph, prop, value = terms.fresh("graph"), terms.fresh("anyProperty"), terms.fresh("anyValue")
     return [
-        f"VALUES {graph} {{ {' '.join(graphs)} }}",
+        values_of(graph, graphs),
         f"GRAPH {graph} {{ {member} {prop} {value} . FILTER({prop} != <{RDF_TYPE}>) }}",
     ]
 
@@ -632,7 +634,7 @@ def _merged(terms: Terms, each: str, shown: str, stands: Iterable[tuple[int, int
     if not rows:
         return [f"BIND({each} AS {shown})"]
     return [
-        f"OPTIONAL {{ VALUES ({each} {same}) {{ {' '.join(rows)} }} }}",
+        f"OPTIONAL {{ {values_of(f'({each} {same})', rows)} }}",
         f"BIND(COALESCE({same}, {each}) AS {shown})",
     ]
 
@@ -709,7 +711,7 @@ def _by_date(terms: Terms, plan: Plan) -> list[str]:
     rows = terms.numbered(nodes[sure].tolist(), bucket[sure].tolist())
     body, each = _body(terms, plan)
     lines = way_lines(terms, way, each, date, end_lines(terms, how.to, date))[0]
-    return [*body, f"VALUES ({date} ?group) {{ {rows} }}" if rows else NOTHING, *lines]
+    return [*body, values_of(f"({date} ?group)", rows), *lines]
 
 
 def _table(terms: Terms, plan: Plan, _: Outcome) -> Form:
@@ -812,8 +814,7 @@ def _day(terms: Terms, plan: Plan, end: str) -> tuple[list[str], str]:
     known = reached[days[reached] != (OPEN_BEGIN if earliest else OPEN_END)]
     rows = terms.numbered(known.tolist(), days[known].tolist())
     day = terms.fresh("day")
-    days_of = f"VALUES ({end} {day}) {{ {rows} }}" if rows else NOTHING
-    return [days_of], f"{'MIN' if earliest else 'MAX'}({day})"
+    return [values_of(f"({end} {day})", rows)], f"{'MIN' if earliest else 'MAX'}({day})"
 
 
 def _number(terms: Terms, plan: Plan, end: str) -> tuple[list[str], str]:

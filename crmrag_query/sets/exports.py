@@ -397,12 +397,9 @@ def offered(release: Release, members: Ints, language: str) -> tuple[SetColumn, 
     present = np.bitwise_or.reduce(release[Graph].category_of_node[looked_at], initial=0)
     found: list[SetColumn] = []
     for key, relation in relations.items():
-        reaches = relation.paths or relation.relationships
-        if (
-            key in config.hidden
-            or not reaches
-            or not any(int(Category[c]) & int(present) for c in relation.domain)
-        ):
+        leads = bool(relation.paths or relation.relationships)
+        leads &= any(int(Category[name]) & int(present) for name in relation.domain)
+        if key in config.hidden or not leads:
             continue
         owner, cell = _led_to(release, key, looked_at)
         if len(cell):

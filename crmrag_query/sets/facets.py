@@ -419,11 +419,8 @@ def _relationships(
     found = []
     for at, relationship in enumerate(asked.release[World].catalogue):
         chosen = relationship.id in keys if keys else relationship.id not in left_out
-        if (
-            not chosen
-            or int(relationship.domain) not in asked.categories
-            or relationship.range == Category.Time
-        ):
+        fits = int(relationship.domain) in asked.categories and relationship.range != Category.Time
+        if not (chosen and fits):
             continue
         way = Way(relationships=(relationship.id,))
         reached = _pairs(asked, way)
