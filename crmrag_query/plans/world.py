@@ -534,8 +534,9 @@ def _by_relation(world: World, id: str, direct: bool) -> Iterator[Route]:
     paths = relation.direct if direct else relation.paths
     routes = _by_paths(world, paths)
     if not (direct and paths):
-        ids = {relationship.id for relationship in world.catalogue}
-        routes += _by_relationships(world, [one for one in relation.relationships if one in ids])
+        routes += _by_relationships(
+            world, [id for id in relation.relationships if id in world.catalogue.by_id]
+        )
     far = None
     if relation.classes or relation.not_classes or relation.types:
         classes, but = (classes_named(world, names) for names in (relation.classes, relation.not_classes))
@@ -547,12 +548,11 @@ def _by_relation(world: World, id: str, direct: bool) -> Iterator[Route]:
 def _by_relationships(world: World, ids: Iterable[str]) -> list[Route]:
     routes = []
     for id in dict.fromkeys(ids):
-        try:
-            relationship = world.catalogue[world.catalogue.number(id)]
-        except KeyError:
-            remedy = did_you_mean(id, [one.id for one in world.catalogue], "See `crmrag ontology`.")
+        relationship = world.catalogue.by_id.get(id)
+        if relationship is None:
+            remedy = did_you_mean(id, world.catalogue.by_id, "See `crmrag ontology`.")
             what = f"No relationship of {world.catalogue.name} has the id {id[:100]!r}."
-            raise QuestionError(what, remedy) from None
+            raise QuestionError(what, remedy)
         for path in relationship.paths:
             if legs := legs_of(world.adjacency, world.ontology, path.steps):
                 routes.append(Route(legs, relationship, len(path.steps) > 1))

@@ -156,6 +156,10 @@ class Catalogue:
     def _numbers(self) -> dict[str, int]:
         return {relationship.id: number for number, relationship in enumerate(self.relationships)}
 
+    @cached_property
+    def by_id(self) -> dict[str, Relationship]:
+        return {relationship.id: relationship for relationship in self.relationships}
+
     def number(self, id: str) -> int:
         """The number of the relationship with this id; raises KeyError."""
         return self._numbers[id]

@@ -103,12 +103,8 @@ class Wording:
         return (relation.label(self.language, inverse) if relation else "") or id
 
     def _relationship(self, id: str) -> str:
-        catalogue = self.release[World].catalogue
-        try:
-            label = catalogue[catalogue.number(id)].label
-        except KeyError:
-            return id
-        return self.release.method.translations.of(label, self.language)
+        known = self.world.catalogue.by_id.get(id)
+        return self.release.method.translations.of(known.label, self.language) if known else id
 
     def _step(self, text: str) -> str:
         """The label of the step's property, which the data may have the other way round only."""
@@ -381,8 +377,7 @@ def _sort(wording: Wording, kind: str) -> str:
 
 def _by_relation(wording: Wording, id: str) -> Related | Dated:
     """A condition by a relation, of any end: of a date by one that leads to dates."""
-    catalogue, relations = wording.release[World].catalogue, wording.release.method.relations
-    known = {one.id: one for one in catalogue}
+    known, relations = wording.world.catalogue.by_id, wording.release.method.relations
     if id in known:
         way = Way(relationships=(id,))
         return Dated(way=way) if known[id].range == Category.Time else Related(way=way)
@@ -440,9 +435,9 @@ def _changed_anchor(wording: Wording, anchor: Anchor, change: Change) -> Anchor:
 def _check_ends(wording: Wording, way: Way, anchor: Anchor) -> None:
     """QuestionError for an entity of a category that the way never leads to."""
     last, graph = way.links[-1], wording.release[Graph]
-    catalogue, relations = wording.release[World].catalogue, wording.release.method.relations
+    known, relations = wording.world.catalogue.by_id, wording.release.method.relations
     wanted: set[str] = set()
-    for relationship in (catalogue[catalogue.number(id)] for id in last.relationships):
+    for relationship in (known[id] for id in last.relationships):
         wanted.add(str((relationship.domain if last.inverse else relationship.range).name))
     for relation in (relations[id] for id in last.relations if id in relations):
         wanted |= set(relation.domain if last.inverse else relation.range)

@@ -341,7 +341,7 @@ def _way(asked: _Set, names: dict[str, tuple[str, ...]]) -> Way | None:
     release = asked.release
     present = {Category(bit).name for bit in asked.categories if bit}
     chosen = [id for name, ids in names.items() if name in present for id in ids]
-    known = {one.id for one in release[World].catalogue}
+    known = release[World].catalogue.by_id
     relations = tuple(dict.fromkeys(id for id in chosen if id in release.method.relations))
     relationships = tuple(dict.fromkeys(id for id in chosen if id in known))
     return Way(relations=relations, relationships=relationships) if relations or relationships else None
