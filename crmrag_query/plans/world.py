@@ -46,7 +46,6 @@ from crmrag_query.plans.records import Anchor, Target, Way
 from crmrag_query.relationships import engine as fr
 from crmrag_query.relationships.engine import (
     LIMIT,
-    TABLE_SHARE,
     Catalogue,
     Hop,
     Leg,
@@ -54,6 +53,7 @@ from crmrag_query.relationships.engine import (
     Relationship,
     Step,
     advance,
+    any_of,
     backwards,
     is_iri,
     legs_of,
@@ -794,14 +794,7 @@ def _nodes_leading_by(world: World, routes: Routes, ends: Ints | None, literals:
     if ends is None or any(route.relationship is not None for route in routes):
         return np.flatnonzero(leading_by(world, routes, ends, literals=literals)).astype(np.int32)
     parts = [found for _, found in _reaching(world, routes, ends)]
-    if len(parts) == 1:
-        return parts[0]
-    if sum(map(len, parts)) * TABLE_SHARE < world.size:
-        return distinct(np.concatenate([np.empty(0, np.int32), *parts]))
-    found = np.zeros(world.size, bool)
-    for part in parts:
-        found[part] = True
-    return np.flatnonzero(found).astype(np.int32)
+    return parts[0] if len(parts) == 1 else any_of(parts, world.size)
 
 
 def leading_by(

@@ -708,9 +708,14 @@ def hop_set(adjacency: Adjacency, moves: Sequence[Move], nodes: Ints) -> Ints:
         parts.append(_arriving(back, prop, leaving))
         if len(moves) == 1:
             return parts[0]
-    if sum(map(len, parts)) * TABLE_SHARE < adjacency.nodes:
+    return any_of(parts, adjacency.nodes)
+
+
+def any_of(parts: Sequence[Ints], nodes: int) -> Ints:
+    """What stands in any of the parts, ascending; ``nodes``: of the graph."""
+    if sum(map(len, parts)) * TABLE_SHARE < nodes:
         return ascending(np.concatenate([NONE, *parts]))
-    found = np.zeros(adjacency.nodes, bool)
+    found = np.zeros(nodes, bool)
     for part in parts:
         found[part] = True
     return np.flatnonzero(found).astype(np.int32)

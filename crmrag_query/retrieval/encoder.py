@@ -17,10 +17,12 @@ from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import ConfigDict, Field, ValidationError
+from pydantic.dataclasses import dataclass as checked_dataclass
 
 from crmrag_query.artifacts.manifest import open_meta, rebuild, sha256_files
 from crmrag_query.artifacts.release import TRUSTING_NOBODY, Opener, Release, host_of
@@ -373,30 +375,32 @@ THREADS = 2  # of one session; a question is too short for more
 LARGEST = 1 << 16  # dimensions, and tokens of a text: several times what any model has
 ASKED = 1000  # questions whose vectors are kept; source: the published caches
 LONGEST = 2000  # characters of a name or a prefix
-Provider = Literal["onnx", "sentence-transformers", "litellm", "hash"]
+Text = Annotated[str, Field(max_length=LONGEST)]
+Size = Annotated[int, Field(ge=0, le=LARGEST)]
 OUTSIDE = ("sentence-transformers", "litellm")  # providers whose models are no part of a release
 Floats = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True)
+@checked_dataclass(frozen=True, config=ConfigDict(strict=True, extra="forbid"))
 class EncoderSettings:
-    """What ``encoder.json`` says: how the documents were encoded, so that questions are encoded alike.
+    """What ``encoder.json`` says: how the documents were encoded, so that questions are encoded alike. It is checked, for
+    it comes with a release, from anybody.
 
-    ``key`` identifies model and settings; ``window`` tokens of a text, special ones not counted; ``tokens``
-    with them.
+    ``provider``: onnx, sentence-transformers, litellm or hash; ``key`` identifies model and settings; ``window`` tokens of a
+    text, special ones not counted; ``tokens`` with them.
     """
 
-    provider: Provider
-    model: str
-    key: str
-    dimension: int
-    window: int
-    tokens: int = 0
-    query_prefix: str = ""
-    document_prefix: str = ""
-    api_base: str = ""
-    api_dimensions: int = 0
-    pooling: str = ""
+    provider: Text
+    model: Text
+    key: Text
+    dimension: Annotated[int, Field(ge=1, le=LARGEST)]
+    window: Size
+    tokens: Size = 0
+    query_prefix: Text = ""
+    document_prefix: Text = ""
+    api_base: Text = ""
+    api_dimensions: Size = 0
+    pooling: Text = ""
     normalize: bool = True
     schema: int = SCHEMA_VERSION
 
@@ -405,29 +409,16 @@ class EncoderSettings:
 
     @classmethod
     def read(cls, folder: Path) -> EncoderSettings:
-        """The settings in ``folder``; raises ReleaseError when they are missing or of another version."""
+        """The settings in ``folder``; raises ReleaseError when they are missing, of another version or without sense."""
+        found = open_meta(folder / SETTINGS, "encoder", (SCHEMA_VERSION,))
         try:
-            settings = cls(**open_meta(folder / SETTINGS, "encoder", (SCHEMA_VERSION,)))
-        except TypeError as error:
-            raise ReleaseError(f"No encoder in {folder}: {error}.", rebuild(folder)) from error
-        if wrong := settings.without_sense():
+            return cls(**found)
+        except ValidationError as error:
+            first = error.errors()[0]
+            wrong = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
             raise ReleaseError(
                 f"The encoder in {folder} says what no encoder does: {wrong}.", rebuild(folder)
-            )
-        return settings
-
-    def without_sense(self) -> str:
-        """The first value that no encoder has, "" where there is none: what it says comes with a release, from anybody."""
-        texts = ("provider", "model", "key", "query_prefix", "document_prefix", "api_base", "pooling")
-        for name in texts:
-            value = getattr(self, name)
-            if not isinstance(value, str) or len(value) > LONGEST:
-                return f"{name} is no text of at most {LONGEST} characters"
-        for name in ("dimension", "window", "tokens", "api_dimensions"):
-            value = getattr(self, name)
-            if type(value) is not int or not 0 <= value <= LARGEST:
-                return f"{name} is no number of at most {LARGEST}"
-        return "" if self.dimension else "its vectors have no dimension"
+            ) from error
 
 
 class TextEncoder(Protocol):
