@@ -332,7 +332,7 @@ def write_summaries(folder: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 INDEX: Final = "community_index"
 VECTORS: Final = "vectors"
-LOOKED_AT = 50  # of each ranking
+RANKED = 50  # of each ranking
 
 
 @dataclass(frozen=True)
@@ -370,8 +370,8 @@ class CommunityIndex:
         mask = np.zeros(len(cosine), bool)
         mask[among] = True
         encoded = among[self.encoded[among]]
-        order = encoded[np.lexsort((encoded, -cosine[encoded]))][:LOOKED_AT].tolist()
+        order = encoded[np.lexsort((encoded, -cosine[encoded]))][:RANKED].tolist()
         dense = order if vector.any() else []
-        words = self.sparse.search(text, LOOKED_AT, mask).ranking
-        fused = fuse([words, words], dense, len(encoded) / len(among), LOOKED_AT)
+        words = self.sparse.search(text, RANKED, mask).ranking
+        fused = fuse([words, words], dense, len(encoded) / len(among), RANKED)
         return [(one, float(cosine[one])) for one, _ in fused[:k]]

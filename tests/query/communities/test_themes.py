@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,9 @@ from crmrag_query.config.loading import sentences
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import QuestionError, ReleaseError, UnknownEntity
 from crmrag_query.language import LANGUAGES
+from crmrag_query.ontology.load import Category
 from crmrag_query.retrieval.channels import find_mode
-from crmrag_query.retrieval.communities import WORDS, Communities, Summaries
+from crmrag_query.retrieval.communities import LOOKED_AT, WORDS, Communities, Summaries
 from tests.conftest import ROOT
 from tests.support.shared import sample_release
 
@@ -52,6 +54,16 @@ def test_every_community_is_told_in_every_language_of_the_interface(sample: Rele
         assert f"{communities.size(one):,}" in told.text
         centre = sample[Documents].entity(int(summaries.central(one)[0]))
         assert sample[Documents].graph.label(centre, (language,))[:20] in told.title
+
+
+def test_a_community_is_known_by_what_is_no_event_among_its_most_central_members_alone() -> None:
+    members = np.arange(2 * LOOKED_AT)
+    communities: Any = SimpleNamespace(members=lambda community, most: members[:most])
+    for first_thing, central in ((LOOKED_AT - 1, [LOOKED_AT - 1]), (LOOKED_AT, [0, 1, 2, 3])):
+        categories = np.where(members < first_thing, int(Category.Event), int(Category.Thing))
+        documents: Any = SimpleNamespace(category_of=categories)
+        nothing: Any = None  # is read of the method and of what was gathered
+        assert Summaries(communities, documents, nothing, nothing).central(0).tolist() == central
 
 
 def test_forms_of_themes_are_there_for_every_language_that_has_sentences() -> None:
