@@ -15,7 +15,7 @@ import numpy.typing as npt
 from crmrag_query.artifacts.manifest import open_arrays, open_meta, rebuild, save_arrays
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import ReleaseError
-from crmrag_query.graph.arrays import Ints, Longs, ranges
+from crmrag_query.graph.arrays import Ints, Longs
 
 SCHEMA_VERSION: Final = 1
 PARTITIONS, EDGES, ALIGNER = "graph_partitions", "partition_edges", "alignment_model"
@@ -124,12 +124,6 @@ class PartitionEdges:
 
     def save(self, folder: Path) -> None:
         save_arrays(folder, self, EDGE_ARRAYS, f"{EDGES}.json", schema=SCHEMA_VERSION)
-
-    def bridges_among(self, parts: Ints) -> tuple[Ints, Ints]:
-        """The bridges between any two of ``parts``, one end in each array; every edge once."""
-        pairs = np.flatnonzero(np.isin(self.low, parts) & np.isin(self.high, parts))
-        chosen = ranges(self.bridge_ptr[pairs], self.bridge_ptr[pairs + 1] - self.bridge_ptr[pairs])
-        return self.bridge_low[chosen], self.bridge_high[chosen]
 
 
 @dataclass(frozen=True)

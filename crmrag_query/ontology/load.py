@@ -145,22 +145,16 @@ def to_csv(table: OntologyTable) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*FIXED_COLUMNS, *(f"{LABEL}@{lang}" if lang else LABEL for lang in languages)])
     for row in table.rows:
-        writer.writerow(
-            [
-                row.kind,
-                row.code,
-                row.name,
-                row.iri,
-                " ".join(row.parents),
-                row.inverse,
-                "1" if row.symmetric else "",
-                "1" if row.transitive else "",
-                row.domain,
-                row.range,
-                *(row.labels.get(language, "") for language in languages),
-            ]
-        )
+        cells = (_cell(getattr(row, column)) for column in FIXED_COLUMNS)
+        writer.writerow([*cells, *(row.labels.get(language, "") for language in languages)])
     return out.getvalue()
+
+
+def _cell(value: str | bool | tuple[str, ...]) -> str:
+    """A value of a fixed column: codes with blanks between them, 1 for what is so."""
+    if isinstance(value, bool):
+        return "1" if value else ""
+    return value if isinstance(value, str) else " ".join(value)
 
 
 def from_csv(text: str, name: str, where: str = "") -> OntologyTable:

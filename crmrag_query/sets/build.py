@@ -300,13 +300,6 @@ def _place(plan: Plan, proof: Proof) -> str:
     return path
 
 
-def graphs_of(reasons: Sequence[Reason]) -> tuple[str, ...]:
-    """Named graphs that the triples of a member's reasons stand in, sorted."""
-    return tuple(
-        sorted({graph for reason in reasons for triple in reason.triples for graph in triple.graphs})
-    )
-
-
 def stated_in(release: Release, members: Ints, reader: Reader) -> tuple[Stated, ...]:
     """Each named graph with the number of members that are the subject of a triple in it, most first.
 
@@ -622,7 +615,8 @@ def _members(
     for first in range(0, len(nodes), EXPLAINED_AT_ONCE):
         some = nodes[first : first + EXPLAINED_AT_ONCE]
         for reasons, member in zip(reasons_of(release, plan, some, reader), described, strict=False):
-            members.append(replace(member, path=reasons, graphs=graphs_of(reasons)))
+            graphs = {graph for reason in reasons for triple in reason.triples for graph in triple.graphs}
+            members.append(replace(member, path=reasons, graphs=tuple(sorted(graphs))))
             characters += len(repr(members[-1]))
             if characters > MOST_CHARACTERS:
                 return tuple(members)

@@ -251,16 +251,14 @@ class Marks(Shown):
         return f"{self.placed} of {amount(self.size, 'member')} have a place, {self.dated} a date{more}"
 
     def rows(self) -> Sequence[TableRow]:
+        spots: dict[int | None, TableRow] = {
+            number: (spot.label, spot.lat, spot.lon) for number, spot in enumerate(self.places)
+        }
+        marks = zip(self.iris, self.labels, self.begin, self.end, self.place, strict=True)
         return [
-            (label, begin, end, *_spot(None if at is None else self.places[at]), iri)
-            for iri, label, begin, end, at in zip(
-                self.iris, self.labels, self.begin, self.end, self.place, strict=True
-            )
+            (label, begin, end, *spots.get(place, ("", None, None)), iri)
+            for iri, label, begin, end, place in marks
         ]
-
-
-def _spot(spot: Spot | None) -> TableRow:
-    return (spot.label, spot.lat, spot.lon) if spot else ("", None, None)
 
 
 TELLING = "telling"
