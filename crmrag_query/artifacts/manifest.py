@@ -447,17 +447,12 @@ def evaluations_folder(data: Path, dataset: str) -> Path:
 
 def release_ids(data: Path, dataset: str) -> tuple[str, ...]:
     """Ids of the finished releases of a data set, sorted."""
-    folder = dataset_folder(data, dataset)
-    if not folder.is_dir():
-        return ()
-    return tuple(
-        sorted(p.name for p in folder.iterdir() if is_release_id(p.name) and (p / MANIFEST).is_file())
-    )
+    found = (path.parent.name for path in dataset_folder(data, dataset).glob(f"*/{MANIFEST}"))
+    return tuple(sorted(filter(is_release_id, found)))
 
 
 def datasets_with_releases(data: Path) -> tuple[str, ...]:
-    folder = data / RELEASES
-    return tuple(sorted(path.parent.name for path in folder.glob(f"*/{CURRENT}"))) if folder.is_dir() else ()
+    return tuple(sorted(path.parent.name for path in (data / RELEASES).glob(f"*/{CURRENT}")))
 
 
 def pointer(folder: Path, name: str = CURRENT) -> str | None:

@@ -38,6 +38,7 @@ from crmrag_query.artifacts.manifest import (
     FileEntry,
     Manifest,
     dataset_folder,
+    datasets_with_releases,
     fsync,
     is_release_id,
     parse_manifest,
@@ -327,7 +328,7 @@ def bring_all(mirror: Mirror, wait: bool = True) -> None:
     """The same for all data sets of a mirror. StoreUnreachable where the store does not answer and nothing is here."""
     with _kept_on(mirror.data, ()):
         names = mirror.names()
-        for gone in _mirrored(mirror.data) - {*names}:
+        for gone in {*datasets_with_releases(mirror.data)} - {*names}:
             with suppress(ReleaseNotFound):  # a listing may lag: its own object tells
                 mirror.bring(gone)
         for name in names:
@@ -343,7 +344,8 @@ def _kept_on(data: Path, names: Collection[str]) -> Iterator[None]:
     except ReleaseNotFound:
         raise
     except (ReleaseError, StoreUnreachable) as error:
-        if not set(names or _mirrored(data)) & _mirrored(data):
+        here = datasets_with_releases(data)
+        if not {*(names or here)}.intersection(here):
             raise
         warn_seldom(LOG, f"{error} What was fetched before is answered from.")
 
@@ -370,10 +372,6 @@ def tidy(pool: Path, unused: float = UNUSED_SECONDS) -> None:
             found = file.stat()
             if found.st_nlink == 1 and time.time() - found.st_mtime >= unused:
                 file.unlink()
-
-
-def _mirrored(data: Path) -> set[str]:
-    return {path.parent.name for path in (data / RELEASES).glob(f"*/{CURRENT}")}
 
 
 def _here(folder: Path) -> str | None:

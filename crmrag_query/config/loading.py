@@ -236,6 +236,9 @@ class LiteralEnds(Record):
     shown: Literal["begin", "end", "value"] = "value"
 
 
+Ending = Literal["begin", "end", "value", "unit", "shown"]
+
+
 class Relation(Record):
     """One relation; ``labels`` read from the domain, ``inverse`` from the range, by language.
 
@@ -276,15 +279,11 @@ class Relation(Record):
             found.append(path[:kept])
         return tuple(dict.fromkeys(found))
 
-    def literal_paths(
-        self, which: Literal["begin", "end", "value", "unit", "shown"] = "shown"
-    ) -> tuple[Steps, ...]:
+    def literal_paths(self, which: Ending = "shown") -> tuple[Steps, ...]:
         """Whole paths to the literals, the preferred way of ending first."""
         return tuple((*path, *tail) for tail in self.literal_tails(which) for path in self.direct)
 
-    def literal_tails(
-        self, which: Literal["begin", "end", "value", "unit", "shown"] = "shown"
-    ) -> tuple[Steps, ...]:
+    def literal_tails(self, which: Ending = "shown") -> tuple[Steps, ...]:
         """Paths from what the relation leads to on to its literals, the preferred one first."""
         chosen = self.literals.shown if which == "shown" else which
         tails: tuple[Steps, ...] = getattr(self.literals, chosen)

@@ -98,16 +98,12 @@ _WEIGHTS: Final = {
 }
 
 
-def _known() -> Mapping[str, tuple[str, float]]:
-    return {
-        fold(name): (quantity, factor)
-        for quantity, table in (("length", _LENGTHS), ("weight", _WEIGHTS))
-        for factor, names in table.items()
-        for name in names.split()
-    }
-
-
-FACTORS: Final = _known()
+FACTORS: Final[Mapping[str, tuple[str, float]]] = {
+    fold(name): (quantity, factor)
+    for quantity, units in (("length", _LENGTHS), ("weight", _WEIGHTS))
+    for factor, names in units.items()
+    for name in names.split()
+}
 
 
 def factor_of(world: World, unit: int) -> tuple[str, float] | None:
@@ -332,8 +328,6 @@ def bucket_of(day: Longs, by: GroupedBy) -> Longs:
     return np.asarray(historical, np.int64)
 
 
-Ends = Sequence[Ints | None]
-"""For each column the nodes that its cells are among, None for anything."""
 MOST_ROWS = 5_000_000
 """Of a table: a few hundred megabytes at work."""
 MOST_CELLS = 20_000_000
@@ -342,18 +336,19 @@ BLOCK_ROWS = 65_536
 """Rows in a block of those that stream."""
 
 
-def table(world: World, columns: Sequence[Column], ends: Ends, members: Ints) -> Longs:
+def table(world: World, columns: Sequence[Column], members: Ints) -> Longs:
     """Rows int64 [r, 1 + columns], distinct, in the order of members, then of the columns' cells from left to right.
 
     Raises QuestionError for more rows than `MOST_ROWS`, and for more cells than `MOST_CELLS`.
     """
     rows = members.astype(np.int64)[:, None]
-    for column, within in zip(columns, ends, strict=True):
+    for column in columns:
         check()
         source = rows[:, 0 if column.of is None else column.of + 1]
         asked, place = np.unique(source, return_inverse=True)
         asked = asked[asked < world.size]
-        found = pairs(world, way_shown(column.way, column.to), asked.astype(np.int32)).within(world, within)
+        found = pairs(world, way_shown(column.way, column.to), asked.astype(np.int32))
+        found = found.within(world, anchored(world, column.to))
         count = np.bincount(found.index, minlength=len(asked) + 1)
         size = int(count[np.minimum(place, len(asked))].sum())
         if size > MOST_ROWS:
@@ -369,8 +364,7 @@ def table(world: World, columns: Sequence[Column], ends: Ends, members: Ints) ->
 
 def pairing(world: World, how: Compute, members: Ints) -> tuple[Pairing, Ints]:
     """The pairs of members that lead by each way to the same cells, and the members that lead to any."""
-    columns = [Column(way=way) for way in how.ways]
-    rows = table(world, columns, [None] * len(columns), members)
+    rows = table(world, [Column(way=way) for way in how.ways], members)
     if how.identity == "same_as":
         rows = same_rows(world, rows, members)
     cells = rows[:, 1:]
@@ -419,7 +413,7 @@ def _computed(world: World, how: Compute, held: Mask) -> Outcome:
                 world, how, members, anchored(world, how.to)
             )
         case "table":
-            rows = table(world, how.columns, [anchored(world, column.to) for column in how.columns], members)
+            rows = table(world, how.columns, members)
             left = _all_but(members, distinct(rows[:, 0]), INCOMPLETE)
             return Outcome(
                 kept, "table", rows=same_rows(world, rows, members) if same_as else rows, excluded=left

@@ -735,8 +735,7 @@ def _cells(world: World, plan: Plan, columns: Sequence[Column]) -> list[list[int
     """For each column what its cells are before what is the same is merged; needed for that alone."""
     if plan.compute.identity == "iri":
         return [[] for _ in columns]
-    ends = [anchored(world, column.to) for column in columns]
-    rows = table(world, columns, ends, _members(world, plan))
+    rows = table(world, columns, _members(world, plan))
     return [distinct(rows[:, number + 1]).tolist() for number in range(len(columns))]
 
 
