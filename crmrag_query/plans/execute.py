@@ -981,16 +981,14 @@ Proofs = list["Proof"]
 class Proof:
     """How a member meets a constraint of the plan: by ``hops`` it leads to ``target``.
 
-    ``constraint``: its place in the plan; ``within``: where it stands in an `Either` or the plan of a `Member`, and so on
-    inwards. ``hops`` are empty where the way takes none: the member is its own target. ``literal``: what a way ends in from
-    the target on, where it ends in no node.
+    ``hops`` are empty where the way takes none: the member is its own target. ``literal``: what a way ends in from the target
+    on, where it ends in no node. ``path``: where the constraint stands in the plan, such as ``where.0.of.1``.
     """
 
-    constraint: int
     target: int
     hops: tuple[Hop, ...]
-    within: tuple[int, ...] = ()
     literal: LiteralValue | None = None
+    path: str = ""
 
 
 def explain(world: World, plan: Plan, members: Sequence[int]) -> list[tuple[Proof, ...]]:
@@ -1011,12 +1009,12 @@ def _explained(world: World, where: Sequence[Constraint], nodes: Ints) -> list[P
     found: list[Proofs] = [[] for _ in nodes]
     for place, one in enumerate(where):
         for known, proofs in zip(found, _proofs(world, one, nodes), strict=True):
-            known += [replace(proof, constraint=place) for proof in proofs]
+            known += _inwards(proofs, f"where.{place}")
     return found
 
 
 def _proofs(world: World, one: Constraint, nodes: Ints) -> list[Proofs]:
-    """For each of the nodes the proofs of one constraint, which is taken for number 0."""
+    """For each of the nodes the proofs of one constraint, their paths from it on."""
     check()
     if one.negated:
         return [[] for _ in nodes]
@@ -1038,15 +1036,15 @@ def _proofs(world: World, one: Constraint, nodes: Ints) -> list[Proofs]:
             literals = (_to_literal(world, links, node, rows) for node in nodes.tolist())
             return [[] if proof is None else [proof] for proof in literals]
         case Member():
-            inner = _explained(world, one.plan.where, nodes)
-            return [[_inwards(proof, proof.constraint) for proof in proofs] for proofs in inner]
+            return [_inwards(proofs, ".plan.") for proofs in _explained(world, one.plan.where, nodes)]
         case Either():
             return _by_first(world, one, nodes)
     return [[] for _ in nodes]
 
 
-def _inwards(proof: Proof, place: int) -> Proof:
-    return replace(proof, constraint=0, within=(place, *proof.within))
+def _inwards(proofs: Proofs, path: str) -> Proofs:
+    """The proofs, their paths from this one on."""
+    return [replace(proof, path=path + proof.path) for proof in proofs]
 
 
 def _by_first(world: World, either: Either, nodes: Ints) -> list[Proofs]:
@@ -1062,7 +1060,7 @@ def _by_first(world: World, either: Either, nodes: Ints) -> list[Proofs]:
         else:
             holds = satisfying(world, one, world.mask(nodes[left]))[nodes[left]]
         for at in np.flatnonzero(holds).tolist():
-            found[int(left[at])] = [_inwards(proof, place) for proof in proofs[at]]
+            found[int(left[at])] = _inwards(proofs[at], f".of.{place}")
         left = left[~holds]
     return found
 
@@ -1080,7 +1078,7 @@ def _proofs_by_way(
     asks = list(zip(places.tolist(), reached.cell[first].tolist(), strict=True))
     found: list[Proofs] = [[] for _ in nodes]
     for (place, target), hops in zip(asks, ways_over(walk, links, asks), strict=True):
-        found[place] = [Proof(0, target, hops)]
+        found[place] = [Proof(target, hops)]
     if anything and any(route.literals for route in links[-1]):
         for place in np.setdiff1d(np.arange(len(nodes)), places).tolist():
             proof = _to_literal(world, links, int(nodes[place]))
@@ -1109,5 +1107,5 @@ def _to_literal(
                 links = (*before, (start,))
                 walk = Walk(world, links[0], np.array([member], np.int32))
                 (hops,) = ways_over(walk, links, [(0, owner)])
-                return Proof(0, owner, hops, literal=literal(world, int(rows[0])))
+                return Proof(owner, hops, literal(world, int(rows[0])))
     return None

@@ -24,7 +24,7 @@ from crmrag_query.graph.arrays import FLAG_LABELLED, Ints, Longs, spread
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex, language_matches
 from crmrag_query.ontology.load import Category
 from crmrag_query.plans.execute import Outcome, Proof, cell, execute, explain
-from crmrag_query.plans.records import Compute, Either, Measure, Plan
+from crmrag_query.plans.records import Compute, Measure, Plan
 from crmrag_query.plans.records import Member as MemberCondition
 from crmrag_query.plans.sparql import to_sparql
 from crmrag_query.plans.world import World, how_many
@@ -261,12 +261,12 @@ def reasons_of(
     """The reasons of each member."""
     found = explain(release[World], plan, members)
     return [
-        tuple(_reason(release, reader, plan, member, proof) for proof in proofs)
+        tuple(_reason(release, reader, member, proof) for proof in proofs)
         for member, proofs in zip(members, found, strict=True)
     ]
 
 
-def _reason(release: Release, reader: Reader, plan: Plan, member: int, proof: Proof) -> Reason:
+def _reason(release: Release, reader: Reader, member: int, proof: Proof) -> Reason:
     graph = release[Graph]
     nodes, triples = [member], []
     for hop in proof.hops:
@@ -285,19 +285,7 @@ def _reason(release: Release, reader: Reader, plan: Plan, member: int, proof: Pr
             )
         )
     ends_in = plain(proof.literal.text) if proof.literal is not None else ""
-    return Reason(_place(plan, proof), reader.all_named(nodes), tuple(triples), ends_in)
-
-
-def _place(plan: Plan, proof: Proof) -> str:
-    """Where the constraint stands in the plan, such as ``where.0.of.1``."""
-    path, one = f"where.{proof.constraint}", plan.where[proof.constraint]
-    for at in proof.within:
-        if isinstance(one, Either):
-            path, one = f"{path}.of.{at}", one.of[at]
-        else:
-            assert isinstance(one, MemberCondition)
-            path, one = f"{path}.plan.where.{at}", one.plan.where[at]
-    return path
+    return Reason(proof.path, reader.all_named(nodes), tuple(triples), ends_in)
 
 
 def stated_in(release: Release, members: Ints, reader: Reader) -> tuple[Stated, ...]:

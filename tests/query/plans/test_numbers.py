@@ -113,7 +113,7 @@ def test_why_a_member_is_one_is_the_number_that_lies_within(world: World) -> Non
     plan = Plan(target=OBJECTS, where=(Either(of=(Valued(way=BY_NOTE, least=100),)),))
     (member,) = execute(plan, world).members
     ((proof,),) = explain(world, plan, [int(member)])
-    assert proof.literal is not None and proof.literal.text == "300" and proof.within == (0,)
+    assert proof.literal is not None and proof.literal.text == "300" and proof.path == "where.0.of.0"
 
 
 WAY = '"kind": "valued", "way": {"paths": [["P90"]]}'

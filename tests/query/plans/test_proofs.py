@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -39,7 +40,7 @@ def hops(museum: Sample, where: dict[str, Any], member: str) -> list[tuple[tuple
     (proofs,) = explain(museum.world, read_plan({"where": [where]}), [node_of(graph, member)])
     return [
         (
-            (proof.constraint, *proof.within),
+            tuple(map(int, re.findall(r"\d+", proof.path))),
             [graph.iri(hop.object if hop.forward else hop.subject).removeprefix(BASE) for hop in proof.hops],
         )
         for proof in proofs
@@ -139,13 +140,13 @@ def test_the_first_of_several_that_holds_is_told_for_each_member(museum: Sample)
     plan = read_plan({"target": OBJECTS, "where": [either]})
     members = execute(plan, world).members.tolist()
     told = [
-        [(proof.within, world.graph.label(proof.target)) for proof in found]
+        [(proof.path, world.graph.label(proof.target)) for proof in found]
         for found in explain(world, plan, members)
     ]
     assert dict(zip(names_of(museum, members), told, strict=True)) == {
-        "cup": [((2,), "Chloe")],
-        "hill": [((1,), "Anna")],
-        "lake": [((1,), "Anna")],
+        "cup": [("where.0.of.2", "Chloe")],
+        "hill": [("where.0.of.1", "Anna")],
+        "lake": [("where.0.of.1", "Anna")],
         "shard": [],
     }
     assert explain(world, plan, members[::-1]) == explain(world, plan, members)[::-1]
