@@ -142,12 +142,8 @@ class Wording:
 
     def class_(self, name: str) -> str:
         """The label of a class, by code or IRI."""
-        try:
-            numbers = class_numbers(self.world, name)
-        except QuestionError:
-            numbers = None
         graph = self.release[Graph]
-        for number in sorted(numbers or ()):
+        for number in sorted(class_numbers(self.world, name) or ()):
             if name in (graph.class_name(number), graph.class_iri(number)):
                 return plain(graph.class_label(number, self.language))
         known = name in self.release.ontology.classes
@@ -366,7 +362,7 @@ def _sort(wording: Wording, kind: str) -> str:
     world = wording.world
     if kind in Category.__members__:
         return "categories"
-    if kind in world.class_numbers or class_numbers(world, kind) is not None:
+    if class_numbers(world, kind) is not None:
         return "classes"
     if wording.release[Graph].node(kind) is not None:
         return "types"
@@ -437,7 +433,7 @@ def _check_ends(wording: Wording, way: Way, anchor: Anchor) -> None:
     last, graph = way.links[-1], wording.release[Graph]
     known, relations = wording.world.catalogue.by_id, wording.release.method.relations
     wanted: set[str] = set()
-    for relationship in (known[id] for id in last.relationships):
+    for relationship in (known[id] for id in last.relationships if id in known):
         wanted.add(str((relationship.domain if last.inverse else relationship.range).name))
     for relation in (relations[id] for id in last.relations if id in relations):
         wanted |= set(relation.domain if last.inverse else relation.range)

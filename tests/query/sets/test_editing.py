@@ -192,6 +192,12 @@ def test_an_entity_that_the_relation_cannot_lead_to_is_refused(museum: Release) 
     }
 
 
+def test_entities_of_a_relationship_that_nothing_knows_are_not_checked(museum: Release) -> None:
+    plan = Plan(where=(Related(way=Way(relationships=("none",))),))
+    found, _ = changed(museum, plan, Change("where.0", entities=(iri("ada"),)))
+    assert found.where == (Related(way=Way(relationships=("none",)), to=Anchor(iris=(iri("ada"),))),)
+
+
 def test_the_changed_plan_is_a_plan_as_any_other(museum: Release) -> None:
     found = set_to(museum, BY_ADA, Change("where.0", entities=(iri("bo"),), negated=True))
     assert Plan.model_validate(plan_json(found)) == found
