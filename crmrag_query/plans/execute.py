@@ -911,8 +911,7 @@ def anchored(world: World, anchor: Anchor, asked: Mask | None = None) -> Ints | 
 
 
 def _nodes_of(world: World, anchor: Anchor, asked: Mask | None = None) -> Ints:
-    found = np.zeros(world.size, bool)
-    found[world.nodes_of(anchor.iris)] = True
+    found = world.mask(world.nodes_of(anchor.iris))
     if anchor.types:
         found |= world.of_classes(classes_named(world, anchor.types))
         found |= of_types(world, anchor.types)

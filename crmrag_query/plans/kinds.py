@@ -52,6 +52,10 @@ ARRAYS: Mapping[str, str] = {
 }  # fmt: skip
 """The arrays of the artifact, each a row of numbers of this type; what they mean stands in `Kinds`."""
 DIVIDES = {"class_ptr": "class_number", "start_ptr": "start_kind", "end_ptr": "end_kind"}
+ALIKE = (
+    ("category", "class_ptr", "size", "labelled"), ("start_ptr", "end_ptr"),
+    ("step_property", "step_start", "step_end", "step_triples"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -94,18 +98,13 @@ class Kinds:
         relations = meta.get("relations")
         if not isinstance(relations, list) or not all(isinstance(id, str) for id in relations):
             raise ReleaseError(f"{folder / META} names no relations.", rebuild(folder))
-        arrays = open_arrays(folder, ARRAYS, DIVIDES)
-        kinds, steps = len(arrays["category"]), len(arrays["step_property"])
-        lengths = {
-            "node": graph.nodes, "class_ptr": kinds + 1, "size": kinds, "labelled": kinds,
-            "step_start": steps, "step_end": steps, "step_triples": steps,
-            "start_ptr": len(relations) + 1, "end_ptr": len(relations) + 1,
-        }  # fmt: skip
+        arrays = open_arrays(folder, ARRAYS, DIVIDES, alike=ALIKE)
+        kinds = len(arrays["category"])
         below = dict.fromkeys(("node", "step_start", "step_end", "start_kind", "end_kind"), kinds) | {
             "class_number": len(graph.class_codes),
             "step_property": len(graph.property_codes),
         }
-        for name, length in lengths.items():
+        for name, length in (("node", graph.nodes), ("start_ptr", len(relations) + 1)):
             if len(arrays[name]) != length:
                 raise ReleaseError(
                     f"{folder / name}.npy has {len(arrays[name]):,} numbers where {length:,} belong.",

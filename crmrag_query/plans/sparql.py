@@ -68,7 +68,7 @@ from crmrag_query.plans.world import (
     targeted,
     way_shown,
 )
-from crmrag_query.relationships.engine import Leg, Relationship, walk_set
+from crmrag_query.relationships.engine import Leg, Relationship, any_of, walk_set
 from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.timing import check, working
 
@@ -507,10 +507,7 @@ def _dated(terms: Terms, plan: Plan, one: Dated, member: str) -> list[str]:
     world = terms.world
     at = np.flatnonzero(targeted(world, plan.target)).astype(np.int32)
     for routes in links_of(world, one.way):
-        reached = np.zeros(world.size, bool)
-        for route in routes:
-            reached[walk_set(route.graph(world), route.legs, at, {}).all] = True
-        at = np.flatnonzero(reached).astype(np.int32)
+        at = any_of([walk_set(route.graph(world), route.legs, at, {}).all for route in routes], world.size)
     dates = at[within_period(world, one)[at]]
     return way_lines(terms, one.way, member, terms.fresh("date"), Ends(dates))[0]
 

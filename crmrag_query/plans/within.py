@@ -132,6 +132,7 @@ class Scope:
     @classmethod
     def of(cls, release: Release, plan: Plan) -> Scope:
         """Raises QuestionError for a plan that cannot be executed, and for a file that no triple is known to stand in."""
+        world = release[World]
         stated = (one for one in plan.where if isinstance(one, StatedIn))
         known = {file for names in release[Graph].graph_sets for one in names if (file := file_of_graph(one))}
         for file in (file_of_graph(graph) for one in stated for graph in one.graphs):
@@ -141,10 +142,8 @@ class Scope:
                     f"No triple of the release is known to stand in a file {file!r:.80}.", told
                 )
         with working(SECONDS, "The plan that is asked within", "Give one with fewer or shorter conditions."):
-            nodes = members_of(release[World], plan)
-        members = np.zeros(release[Documents].graph.nodes, bool)
-        members[nodes] = True
-        return cls(plan, len(nodes), members[release[Documents].entities])
+            nodes = members_of(world, plan)
+        return cls(plan, len(nodes), world.mask(nodes)[release[Documents].entities])
 
     def restrict(self, plan: Plan) -> Plan:
         """A plan whose members, and those of what it is compared with, are of this part besides."""

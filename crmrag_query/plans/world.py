@@ -375,9 +375,7 @@ def subjects_in(world: World, graphs: Iterable[str]) -> Mask:
 
 def read_nodes(world: World) -> Mask:
     """What a machine read from pages, as a mask over all nodes: IRIs are numbered in their order."""
-    found = np.zeros(world.size, bool)
-    found[slice(*world.graph.beginning(READ))] = True
-    return found
+    return world.mask(np.arange(*world.graph.beginning(READ)))
 
 
 def representatives(world: World) -> Ints:
