@@ -258,11 +258,6 @@ def matching_files(root: Path, entries: Sequence[str], key: str) -> tuple[Path, 
     return tuple(sorted(found))
 
 
-def is_glob(entry: str) -> bool:
-    """Whether a file is named by a pattern."""
-    return bool(_MAGIC.search(entry))
-
-
 def named_file(root: Path, name: str, key: str) -> Path:
     """The file of a name below ``root``; ConfigError where there is none."""
     file = root / name
@@ -581,7 +576,7 @@ class PagesConfig(FilesConfig):
 
     def paths(self, root: Path, key: str) -> tuple[Path, ...]:
         """A glob may match nothing yet, such as that of an inbox, where another entry has files."""
-        listed = [file for file in self.files if not is_glob(file) or any(root.glob(file))]
+        listed = [file for file in self.files if not _MAGIC.search(file) or any(root.glob(file))]
         return matching_files(root, listed or self.files, key)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from crmrag_query.documents.pages import READ
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Bytes, Ints, Longs, consecutive, distinct, run_starts, spread, united
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END
@@ -63,7 +64,6 @@ from crmrag_query.plans.world import (
     of_types,
     once,
     pairs,
-    read_nodes,
     representatives,
     same_cells,
     subjects_in,
@@ -821,7 +821,7 @@ def _stated(world: World, constraint: Constraint, among: Mask) -> Mask:
         case StatedIn():
             return subjects_in(world, constraint.graphs)
         case ReadFromPage():
-            return read_nodes(world)
+            return world.mask(np.arange(*world.graph.beginning(READ)))  # IRIs are numbered in their order
         case Either():
             found = np.zeros(world.size, bool)
             for one in constraint.of:

@@ -201,9 +201,6 @@ class ByName(Mapping[str, Entry], Generic[Entry]):
     def __getitem__(self, name: str) -> Entry:
         return self._all[name]
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._all
-
     def __iter__(self) -> Iterator[str]:
         return iter(self._own)
 

@@ -25,7 +25,6 @@ import pyarrow as pa
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import PlansConfig, Relation
-from crmrag_query.documents.pages import READ
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import (
     FLAG_ENTITY,
@@ -371,11 +370,6 @@ def subjects_in(world: World, graphs: Iterable[str]) -> Mask:
     held = chosen[table.column("graph").to_numpy()]
     found[table.column("subject").to_numpy()[held]] = True
     return found
-
-
-def read_nodes(world: World) -> Mask:
-    """What a machine read from pages, as a mask over all nodes: IRIs are numbered in their order."""
-    return world.mask(np.arange(*world.graph.beginning(READ)))
 
 
 def representatives(world: World) -> Ints:

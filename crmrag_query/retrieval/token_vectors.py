@@ -74,15 +74,12 @@ class TokenVectors:
 
     def asked(self, tokens: Tokens) -> Asked:
         """A question's tokens, projected and weighed. Raises ReleaseError for those of another encoder."""
-        if len(tokens.ids) and (
-            tokens.vectors.shape[1] != len(self.projection) or tokens.ids.max() >= len(self.weight)
-        ):
+        unknown = tokens.ids.max(initial=0) >= len(self.weight)
+        if unknown or tokens.vectors.shape[1] != len(self.projection):
             raise ReleaseError(
                 "The question's tokens do not fit the token vectors of the release.",
                 "Encode it with the encoder of this release.",
             )
-        if not len(tokens.ids):
-            return Asked(np.zeros((0, self.codes.shape[1]), np.float32), np.zeros(0, np.float32))
         weights = self.weight[tokens.ids]
         return Asked(project(tokens.vectors, self.projection), weights / max(float(weights.sum()), 1e-9))
 
