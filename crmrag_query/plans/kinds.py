@@ -1,8 +1,8 @@
 """What occurs in a data set: kinds of nodes, the steps between them, the kinds that each relation leads from and to; walks
 from given nodes over the properties that lead between kinds.
 
-Nodes of the same classes and primary category are of one kind. Built as the artifact `lexicon`; of a release that has none it
-is worked out when it is first asked for, relation by relation. A walk goes on through nodes that stand for something else
+Nodes of the same classes and primary category are of one kind. Built as the artifact `lexicon`; the ends of a relation
+that it does not know are worked out when they are first asked for. A walk goes on through nodes that stand for something else
 than themselves (events, names, measurements, nameless nodes) and ends at what a question may name.
 """
 

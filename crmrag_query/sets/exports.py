@@ -146,8 +146,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff2
 
 @dataclass(frozen=True)
 class Whole:
-    """A set to be written out: ``made`` has its frame and the first members; ``question``: the one it answers, if any;
-    ``inline``: JSON-LD's context stands in the file."""
+    """A set to be written out: ``made`` has its frame and the first members, those of ``page``, which says the order;
+    ``question``: the one it answers, if any; ``inline``: JSON-LD's context stands in the file."""
 
     release: Release
     plan: Plan
@@ -156,15 +156,13 @@ class Whole:
     table: Table | None
     reader: Reader
     question: str
-    sort: Sort
-    descending: bool
+    page: Page
     inline: bool
     columns: ColumnReader
 
     def members(self) -> Iterator[tuple[int, Member]]:
         """All members in order, each with its node."""
-        page = Page(0, None, self.sort, self.descending)
-        order = order_of(self.release, self.outcome, page, self.reader.language)
+        order = order_of(self.release, self.outcome, self.page, self.reader.language)
         nodes, values = self.outcome.members[order].tolist(), self.outcome.values
         ranked = None if values is None else values[order].tolist()
         members = self.reader.members(nodes, ranked, self.plan.compute.measure, self.outcome.unit)
@@ -226,9 +224,7 @@ def export(
     table, reader = table_of(release, plan, found, language), Reader(release, language)
     listed = format in ("csv", "json", "geojson") and (table is None or made.kind == "rank")
     chosen = ColumnReader(reader, found.members, tuple(columns) if listed else ())
-    return _WRITERS[format](
-        Whole(release, plan, found, made, table, reader, question, sort, descending, inline, chosen)
-    )
+    return _WRITERS[format](Whole(release, plan, found, made, table, reader, question, page, inline, chosen))
 
 
 # CSV
