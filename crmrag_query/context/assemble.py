@@ -25,9 +25,6 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
-import numpy as np
-import numpy.typing as npt
-
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import ContextConfig, Wikidata
 from crmrag_query.context.context import (
@@ -64,7 +61,6 @@ Fact = int | tuple[int | str, ...]
 """The number of a triple; or, of what no single triple says, a line's key with whom it is about and what it leads to."""
 Row = tuple[int, int, int, int]
 """A triple: number, subject, property, object."""
-Array = npt.NDArray[Any]
 
 
 TRIPLES_LOOKED_AT = 2000
@@ -120,14 +116,11 @@ class Facts:
 
     def _between(self, entity: int, other: int) -> Sequence[tuple[Move, int]]:
         """Triples between two nodes, as moves from ``entity``; looked for at the end that has fewer."""
-        if entity in self._near or self._degree(entity) <= max(TRIPLES_LOOKED_AT, self._degree(other)):
+        degree = self.release[TriplesIndex].degree
+        if entity in self._near or degree(entity) <= max(TRIPLES_LOOKED_AT, degree(other)):
             return self._of(entity).get(other, ())
         turned = self._of(other).get(entity, ())
         return [((prop, not forward), number) for (prop, forward), number in turned]
-
-    def _degree(self, node: int) -> int:
-        out, _, into, _ = self._index
-        return int(out[node + 1] - out[node] + into[node + 1] - into[node])
 
     def _of(self, node: int) -> dict[int, list[tuple[Move, int]]]:
         """Triples of a node by the node at their other end."""
@@ -140,26 +133,15 @@ class Facts:
 
     def triples_of(self, node: int) -> list[Row]:
         """A node's triples as (number, subject, property, object), ascending, at most ``TRIPLES_LOOKED_AT`` each way."""
-        out_ptr, out_tri, in_ptr, in_tri = self._index
+        index = self.release[TriplesIndex]
         numbers: list[int] = []
-        for ptr, tri in ((out_ptr, out_tri), (in_ptr, in_tri)):
+        for ptr, tri in ((index.out_ptr, index.out_tri), (index.in_ptr, index.in_tri)):
             start = int(ptr[node])
             numbers += tri[start : min(start + TRIPLES_LOOKED_AT, int(ptr[node + 1]))].tolist()
         numbers = sorted(set(numbers))
-        s, p, o = (column[numbers].tolist() for column in self._columns)
+        columns = (index.tri_s, index.tri_p, self.release[Graph].adjacency.forward.val)
+        s, p, o = (column[numbers].tolist() for column in columns)
         return list(zip(numbers, s, p, o, strict=True))
-
-    @cached_property
-    def _index(self) -> tuple[Array, Array, Array, Array]:
-        """The triples index as plain arrays: indexing a mapped one costs several times as much."""
-        index = self.release[TriplesIndex]
-        out_ptr, out_tri = index.out_ptr.view(np.ndarray), index.out_tri.view(np.ndarray)
-        return out_ptr, out_tri, index.in_ptr.view(np.ndarray), index.in_tri.view(np.ndarray)
-
-    @cached_property
-    def _columns(self) -> tuple[Array, Array, Array]:
-        index, objects = self.release[TriplesIndex], self.release[Graph].adjacency.forward.val
-        return index.tri_s.view(np.ndarray), index.tri_p.view(np.ndarray), objects.view(np.ndarray)
 
 
 # Characters of a line, of one of the best lines, and of a name in a triple or a line that was cut.
@@ -857,7 +839,7 @@ class Enrichment:
     def choose(self, entity: int, retrieved: Container[int], given: Container[Fact]) -> list[Row]:
         """At most ``PER_ENTITY`` triples of an entity, by priority, then the order of ``HIGH_VALUE``, then number; without
         those ``given``."""
-        flags = self.release[Graph].flags.view(np.ndarray)
+        flags = self.release[Graph].flags
         ranked: list[tuple[tuple[int, int, int], Row]] = []
         for number, s, p, o in self.facts.triples_of(entity):
             if number in given or self._excluded[p]:
@@ -921,16 +903,11 @@ class Enrichment:
         return self._written[node]
 
     def _dates(self, node: int) -> str:
-        """The dates stated on a node; most have none, which is seen without reading the table."""
-        at = int(np.searchsorted(self._dated, node))
-        dated = at < len(self._dated) and self._dated[at] == node
-        return dates_of(self.release[Graph], node, self.language) if dated else ""
-
-    @cached_property
-    def _dated(self) -> npt.NDArray[np.int32]:
-        """int32 [dates]: the nodes that have dates, ascending."""
-        nodes: npt.NDArray[np.int32] = self.release[Graph].timespan_table.column("node").to_numpy()
-        return nodes
+        """The dates stated on a node in the language, else in the source's words; "" for none."""
+        span = self.release[Graph].timespan(node)
+        if span is None:
+            return ""
+        return (describe(span.interval, self.language) if span.interval else "") or plain(span.text)
 
     @cached_property
     def _span_properties(self) -> tuple[int, ...]:
@@ -950,14 +927,6 @@ class Enrichment:
         """Of each property its place among the high-value ones, their number for any other."""
         place = {code: at for at, code in enumerate(HIGH_VALUE)}
         return [place.get(code, len(HIGH_VALUE)) for code in self.release[Graph].property_codes]
-
-
-def dates_of(graph: Graph, node: int, language: str) -> str:
-    """The dates stated on a node in the language, else in the source's words; "" for none."""
-    span = graph.timespan(node)
-    if span is None:
-        return ""
-    return (describe(span.interval, language) if span.interval else "") or plain(span.text)
 
 
 SHORTEST_HEADER = 40  # characters; a name below it says little
