@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, Field, ValidationError
@@ -39,13 +38,14 @@ from crmrag_query.llm import model as llm
 from crmrag_query.llm.model import AnyMessage, Model, Schema, Talk, WholeModel, bare
 from crmrag_query.notes import Note
 from crmrag_query.plans.records import Plan
+from crmrag_query.plans.world import World
 from crmrag_query.retrieval.channels import lacking, modes_of
 from crmrag_query.retrieval.walker import Walker
 from crmrag_query.sets.records import AnswerSet, Cell
 from crmrag_query.shown import SourceTriple
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.sparql.written import Run, Vocabulary, WrittenQuery
-from crmrag_query.stores.tools import TOOLS, Query, StoreTools, Tool, ToolReply, run_tool
+from crmrag_query.stores.tools import TOOLS, Query, StoreTools, Tool, run_tool
 from crmrag_query.text import amount, as_data, plain, shorten
 
 
@@ -205,77 +205,51 @@ AGENT_TOOLS: tuple[Tool, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call of a tool as evidence: its ``name`` with its arguments, the lines of its result, the triples that these
-    state, and the IRIs that they name. ``n``: the number by which the model cites it; ``failed``: it gave nothing."""
-
-    n: int
-    name: str
-    lines: tuple[str, ...]
-    triples: tuple[SourceTriple, ...] = ()
-    iris: tuple[str, ...] = ()
-    failed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Worked:
-    """What a model did and wrote: its calls in order, and its text, which cites them by number."""
-
-    calls: tuple[Call, ...]
-    text: str
-    notes: tuple[str, ...] = ()
-
-
-def work(
-    model: Model,
-    instructions: str,
-    asked: dict[str, Any],
-    tools: AgentTools,
-    bounds: Bounds,
-) -> Worked:
-    """Let the model answer what is ``asked`` by calling tools, and at the end without.
+def work(model: Model, asked: dict[str, Any], tools: AgentTools, bounds: Bounds) -> Gathered:
+    """Let the model answer what is ``asked`` by calling tools, and at the end without: its calls as evidence, in their order,
+    and its text, which cites them by number.
 
     Where it fails, or its server takes no tools, the calls until then, no text, and a note.
     """
     talk = Talk(model, bounds.seconds, most=REPLY_TOKENS)
     messages: list[AnyMessage] = [
-        {"role": "system", "content": instructions},
+        {"role": "system", "content": tools.release.method.prompts.agent},
         {"role": "user", "content": json.dumps(asked, ensure_ascii=False)},
     ]
     definitions = [llm.Tool(**one.schema()["function"]) for one in AGENT_TOOLS]
-    calls: list[Call] = []
+    found: list[Finding] = []
     notes: list[str] = []
     for step in range(bounds.steps + 1):
         spent = talk.sent + talk.received
         last = step == bounds.steps or spent >= bounds.tokens or talk.left < bounds.seconds * LAST_SHARE
         if last:
             why = "steps" if step == bounds.steps else "tokens" if spent >= bounds.tokens else "seconds"
-            stopped = f"The model was stopped after {len(calls)} calls: it has no more {why}."
-            notes.append(Note(stopped, "stopped", n=len(calls)))
+            stopped = f"The model was stopped after {len(found)} calls: it has no more {why}."
+            notes.append(Note(stopped, "stopped", n=len(found)))
             messages.append({"role": "user", "content": LAST})
         try:
             reply = talk.call(messages, definitions, may_call=not last)
         except ModelError as error:
-            return Worked(
-                tuple(calls), "", (*notes, Note(f"{error} It must call tools in this mode.", "tools"))
-            )
+            notes.append(Note(f"{error} It must call tools in this mode.", "tools"))
+            return Gathered(tuple(found), notes=tuple(notes))
         if not reply.calls or last:
-            return Worked(tuple(calls), reply.text, tuple(notes))
+            if reply.text and not found:
+                nothing = "The model called no tools; what it wrote rests on nothing and was left out."
+                notes.append(Note(nothing, "uncalled"))
+            return Gathered(tuple(found), text=reply.text, notes=tuple(notes))
         messages.append({"role": "assistant", "content": reply.text, "tool_calls": reply.calls})
         for at, one in enumerate(reply.calls):
-            name, given = one["function"]["name"], one["function"]["arguments"]
+            content = f"Too many calls at once: at most {AT_ONCE}."
             if at < AT_ONCE:
-                call = _run(tools, name, given, len(calls) + 1)
-                calls.append(call)
-                content = _written(call)
-            else:
-                content = f"Too many calls at once: at most {AT_ONCE}."
+                called = one["function"]
+                finding, content = _run(tools, called["name"], called["arguments"], len(found) + 1)
+                found.append(finding)
             messages.append({"role": "tool", "tool_call_id": one["id"], "content": content})
     raise AssertionError("the last step returns")
 
 
-def _run(tools: AgentTools, name: str, arguments: str, n: int) -> Call:
+def _run(tools: AgentTools, name: str, arguments: str, n: int) -> tuple[Finding, str]:
+    """A call of a tool as evidence, and as the model reads it: data between tags, with the number by which it is cited."""
     reply = run_tool(tools, name, arguments, AGENT_TOOLS)
     lines: list[str] = []
     room = RESULT
@@ -285,14 +259,13 @@ def _run(tools: AgentTools, name: str, arguments: str, n: int) -> Call:
             lines.append("… (cut: ask for less)")
             break
         lines.append(line)
-    triples, iris = _stated(reply)
-    said = shorten(plain(arguments), ARGUMENTS)
-    return Call(n, f"{shorten(plain(name), 40)}({said})", tuple(lines), triples, iris, reply.result is None)
+    call = f"{shorten(plain(name), 40)}({shorten(plain(arguments), ARGUMENTS)})"
+    finding = tool(n, call, lines, *_stated(tools.release, reply.result))
+    return finding, "\n".join([f'<result n="{n}">', *map(as_data, lines), "</result>"])
 
 
-def _stated(reply: ToolReply) -> tuple[tuple[SourceTriple, ...], tuple[str, ...]]:
-    """The triples and the IRIs of entities in a result."""
-    result = reply.result
+def _stated(release: Release, result: object) -> tuple[list[int], list[int]]:
+    """The nodes that a result names, and the triples between two nodes that it states, by their numbers."""
     triples = list[SourceTriple](getattr(result, "relations", ()))
     iris = list[str]()
     for one in (*getattr(result, "entities", ()), *filter(None, [getattr(result, "entity", None)])):
@@ -301,59 +274,20 @@ def _stated(reply: ToolReply) -> tuple[tuple[SourceTriple, ...], tuple[str, ...]
     iris += (member.iri for one in getattr(result, "communities", ()) for member in one.members)
     iris += (one.iri for one in getattr(result, "neighbours", ()))
     if isinstance(result, AnswerSet):
-        iris += (member.iri for member in result.members[:SETS_MEMBERS])
-        triples += (
-            triple
-            for member in result.members[:SETS_MEMBERS]
-            for reason in member.path
-            for triple in reason.triples
-        )
+        members = result.members[:SETS_MEMBERS]
+        iris += (member.iri for member in members)
+        triples += (triple for member in members for reason in member.path for triple in reason.triples)
     if isinstance(result, SparqlResult):
         iris += (cell.iri for row in result.rows for cell in row if cell is not None and cell.iri)
-    return tuple(dict.fromkeys(triples)), tuple(dict.fromkeys(iris))
-
-
-def _written(call: Call) -> str:
-    """A result as the model reads it: data between tags, with the number by which it is cited."""
-    return "\n".join([f'<result n="{call.n}">', *map(as_data, call.lines), "</result>"])
-
-
-def results_of(release: Release, worked: Worked) -> Gathered:
-    """The calls of a model as evidence, and its text."""
-    notes = worked.notes
-    if worked.text and not worked.calls:
-        nothing = "The model called no tools; what it wrote rests on nothing and was left out."
-        notes = (*notes, Note(nothing, "uncalled"))
-    numbers = _Numbers(release[Graph])
-    findings = tuple(tool(one.n, one.name, one.lines, *numbers.of(one)) for one in worked.calls)
-    return Gathered(findings, text=worked.text, notes=notes)
-
-
-@dataclass(frozen=True)
-class _Numbers:
-    """Nodes and triples of a graph by their IRIs."""
-
-    graph: Graph
-
-    def of(self, call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The nodes that a call's result names, and the triples that it states, by their numbers."""
-        nodes = (self.graph.node(iri) for iri in call.iris)
-        triples = map(self._triple, call.triples)
-        return (
-            tuple(dict.fromkeys(node for node in nodes if node is not None)),
-            tuple(dict.fromkeys(one for one in triples if one is not None)),
-        )
-
-    def _triple(self, one: SourceTriple) -> int | None:
-        """None for what is no triple between two nodes."""
-        s, p, o = self.graph.node(one.s), self._properties.get(one.p), self.graph.node(one.o)
-        if s is None or p is None or o is None:
-            return None
-        return self.graph.adjacency.forward.position(p, s, o)
-
-    @cached_property
-    def _properties(self) -> dict[str, int]:
-        return {self.graph.property_iri(n): n for n in range(len(self.graph.property_codes))}
+    graph, properties = release[Graph], release[World].property_numbers
+    nodes = (graph.node(iri) for iri in dict.fromkeys(iris))
+    ends = ((graph.node(one.s), properties.get(one.p), graph.node(one.o)) for one in dict.fromkeys(triples))
+    numbers = (
+        graph.adjacency.forward.position(p, s, o)
+        for s, p, o in ends
+        if s is not None and p is not None and o is not None
+    )
+    return [node for node in nodes if node is not None], list(dict.fromkeys(numbers))
 
 
 def require_tools(release: Release, mode: Mode, model: Model | None, within: Plan | None) -> None:

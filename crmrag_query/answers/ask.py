@@ -14,7 +14,6 @@ from crmrag_query.answers.agent import (
     Gathered,
     context_of,
     require_tools,
-    results_of,
     rows_of,
     stepped,
     work,
@@ -542,7 +541,7 @@ def gather_with_model(
         )  # fmt: skip
         earlier = [turn.question for turn in state.topic]
         asked = {"question": understood.question} | ({"earlier": earlier} if earlier else {})
-        return results_of(release, work(model, release.method.prompts.agent, asked, tools, mode.bounds))
+        return work(model, asked, tools, mode.bounds)
 
 
 @dataclass(frozen=True)
