@@ -40,6 +40,16 @@ SHOWN_TARGETS = 50  # targets of one line whose triples are given as evidence; t
 
 
 @dataclass
+class _Held:
+    """What is held of a source: its number, its triples, each once, the entities shown with it, what was said of it."""
+
+    n: int
+    triples: dict[tuple[str, str, str], SourceTriple] = field(default_factory=dict)
+    shown: dict[int, None] = field(default_factory=dict)
+    snippet: str = ""
+
+
+@dataclass
 class SourceList:
     """Numbers entities and findings in the order in which they are first cited, and collects the triples behind each.
 
@@ -52,10 +62,7 @@ class SourceList:
     language: str
     scores: Mapping[int, float] = field(default_factory=dict)
     described: dict[int, Source] = field(default_factory=dict, repr=False)
-    _triples: dict[int | Finding, dict[tuple[str, str, str], SourceTriple]] = field(default_factory=dict)
-    _numbers: dict[int | Finding, int] = field(default_factory=dict)
-    _shown: dict[int | Finding, dict[int, None]] = field(default_factory=dict)
-    _snippets: dict[int | Finding, str] = field(default_factory=dict)
+    _held: dict[int | Finding, _Held] = field(default_factory=dict)
 
     @cached_property
     def details(self) -> Details:
@@ -72,67 +79,63 @@ class SourceList:
 
         ``entities`` are shown with it; ``snippet``: what was said of it.
         """
-        held = self._triples.setdefault(about, {})
+        held = self._held.setdefault(about, _Held(len(self._held) + 1))
         for triple in triples:
-            held.setdefault((triple.s, triple.p, triple.o), triple)
-        self._shown.setdefault(about, {}).update(dict.fromkeys(node for node in entities if node != about))
-        if snippet:
-            self._snippets.setdefault(about, snippet)
-        return self._numbers.setdefault(about, len(self._numbers) + 1)
+            held.triples.setdefault((triple.s, triple.p, triple.o), triple)
+        held.shown.update(dict.fromkeys(node for node in entities if node != about))
+        held.snippet = held.snippet or snippet
+        return held.n
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._held)
 
     def has(self, about: int | Finding) -> bool:
         """Whether the entity or finding is a source already."""
-        return about in self._numbers
+        return about in self._held
 
     def sources(self) -> tuple[Source, ...]:
         """The sources in the order of their numbers."""
-        new = [one for one in self._triples if not isinstance(one, Finding) and one not in self.described]
-        details = self.details
+        details, new = self.details, [one for one in self._entities() if one not in self.described]
         told = zip(
             new, details.all_rights(new), details.all_coordinates(new), details.all_dates(new), strict=True
         )
         self.described.update((one[0], self._described(*one)) for one in told)
         return tuple(
-            self._found(one) if isinstance(one, Finding) else self._source(one) for one in self._triples
+            self._found(one, held) if isinstance(one, Finding) else self._source(one, held)
+            for one, held in self._held.items()
         )
+
+    def _entities(self) -> list[int]:
+        return [one for one in self._held if not isinstance(one, Finding)]
 
     def said(self) -> dict[int, list[str]]:
         """All that each source says, by its number: name, snippet, text, triples."""
         graph, found = self.release[Graph], dict[int, list[str]]()
-        for about, triples in self._triples.items():
+        for about, held in self._held.items():
             if isinstance(about, Finding):
-                one = self._found(about)
+                one = self._found(about, held)
                 lines = [one.label, one.snippet, one.text, *map(str, one.triples)]
             else:
-                label = graph.label(about, (self.language,))
-                lines = [label, self._snippet(about), *map(str, triples.values())]
-            found[self._numbers[about]] = lines
+                snippet = shorten(held.snippet, SNIPPET_CHARACTERS)
+                lines = [graph.label(about, (self.language,)), snippet, *map(str, held.triples.values())]
+            found[held.n] = lines
         return found
 
-    def _snippet(self, entity: int) -> str:
-        return shorten(self._snippets.get(entity, ""), SNIPPET_CHARACTERS)
-
-    def _found(self, finding: Finding) -> Source:
+    def _found(self, finding: Finding, held: _Held) -> Source:
         named, graph = self.details.named, self.release[Graph]
-        held = self._triples[finding]
         stated = {(one.s, one.p, one.o): one for number in finding.triples for one in self._numbered(number)}
-        text = "\n".join(finding.texts)
         return Source(
-            self._numbers[finding],
+            held.n,
             finding.id,
             finding.label,
             finding.kind.capitalize(),
-            tuple((stated | held).values()),
-            snippet=shorten(self._snippets.get(finding, "") or finding.texts[0], SNIPPET_CHARACTERS),
-            entities=tuple(map(named, dict.fromkeys((*finding.entities, *self._shown[finding])))),
+            tuple((stated | held.triples).values()),
+            snippet=shorten(held.snippet or finding.texts[0], SNIPPET_CHARACTERS),
+            entities=tuple(map(named, dict.fromkeys((*finding.entities, *held.shown)))),
             kind=finding.kind,
-            text=text,
+            text="\n".join(finding.texts),
             origin=finding.origin,
             read=bool(finding.entities) and all(is_read(graph.iri(one)) for one in finding.entities),
-            pages=self._pages(map(graph.iri, finding.entities)) if finding.kind == "passage" else (),
         )
 
     def _pages(self, iris: Iterable[str]) -> tuple[Named, ...]:
@@ -144,13 +147,13 @@ class SourceList:
         nodes = (graph.node(page) for page in found)
         return tuple(self.details.named(node) for node in nodes if node is not None)
 
-    def _source(self, entity: int) -> Source:
+    def _source(self, entity: int, held: _Held) -> Source:
         return replace(
             self.described[entity],
-            n=self._numbers[entity],
-            triples=tuple(self._triples[entity].values()),
-            snippet=self._snippet(entity),
-            entities=tuple(map(self.details.named, self._shown[entity])),
+            n=held.n,
+            triples=tuple(held.triples.values()),
+            snippet=shorten(held.snippet, SNIPPET_CHARACTERS),
+            entities=tuple(map(self.details.named, held.shown)),
             score=self.scores.get(entity),
         )
 
@@ -179,8 +182,7 @@ class SourceList:
     def suspects(self) -> list[str]:
         """Labels of the cited entities that may be several things merged under one IRI."""
         graph = self.release[Graph]
-        entities = (one for one in self._triples if not isinstance(one, Finding))
-        return [graph.label(entity) for entity in entities if graph.flags[entity] & FLAG_SUSPECT]
+        return [graph.label(one) for one in self._entities() if graph.flags[one] & FLAG_SUSPECT]
 
     def line_triples(self, line: Line, targets: Sequence[int] | None = None) -> Iterator[SourceTriple]:
         """The triples that a line states, or those of it that lead to ``targets``."""
@@ -395,18 +397,13 @@ def _stated(
     if p == RDF_TYPE and any(graph.class_iri(int(number)) == o for number in graph.types(subject)):
         return True, ()
     if target is not None:
-        for prop in _numbers(graph, p):
-            with suppress(KeyError):
-                number = graph.adjacency.forward.position(prop, subject, target)
-                return True, release[TriplesIndex].graphs(number)
+        with suppress(KeyError):  # no such property, or no such triple
+            number = graph.adjacency.forward.position(release[World].property_numbers[p], subject, target)
+            return True, release[TriplesIndex].graphs(number)
     for literal in graph.literals(subject):
         if literal.value == o and graph.property_iri(literal.property) == p:
             return True, literal.graphs
     return False, ()
-
-
-def _numbers(graph: Graph, iri: str) -> list[int]:
-    return [number for number in range(len(graph.property_codes)) if graph.property_iri(number) == iri]
 
 
 @dataclass
@@ -435,11 +432,9 @@ class _Search:
 
     def _states(self, line: Line) -> bool:
         """Whether a line that states triples directly states this one."""
-        graph = self.release[Graph]
-        ends, names = (
-            {self.subject, self.target},
-            {self.p, *map(graph.property_code, _numbers(graph, self.p))},
-        )
+        ends, names = {self.subject, self.target}, {self.p}
+        if (number := self.release[World].property_numbers.get(self.p)) is not None:
+            names.add(self.release[Graph].property_code(number))
         if line.kind in (Line.HEADER, Line.NOTE):
             return False
         if line.kind == Line.TYPE and self.p == RDF_TYPE:
@@ -484,7 +479,7 @@ class _Search:
         if path.id not in self._held:
             legs = legs_of(self.release[Graph].adjacency, self.release.ontology, path.steps) or ()
             walked = {prop for leg in legs for prop, _ in leg.moves}
-            self._held[path.id] = not walked.isdisjoint(_numbers(self.release[Graph], self.p))
+            self._held[path.id] = self.release[World].property_numbers.get(self.p) in walked
         return self._held[path.id]
 
     def _line(
