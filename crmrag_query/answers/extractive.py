@@ -4,7 +4,7 @@ that a question names, or that the data does not tell; never a dump of documents
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from crmrag_query.answers.facts import Facts
@@ -136,28 +136,50 @@ def _nodes(mention: Mention) -> tuple[int, ...]:
     return tuple(one.entity for one in mention.entities)
 
 
-def tied_set_text(
-    release: Release, analysis: Analysis, found: TiedSet, cited: SourceList, words: LanguageLexicon
-) -> str:
+def tied_set_text(analysis: Analysis, found: TiedSet, cited: SourceList) -> str:
     """The set as text: what was found, a member a row with its dates where a period was asked for, and what it is worth."""
-    language, reading = analysis.reading.language, analysis.reading
-    listed = release.method.questions.extractive.listed_items
-    kinds = dict.fromkeys(type_label(release[Graph], node, language) for node in found.members)
+    kinds = _kinds(found.members, cited)
     named = [*dict.fromkeys(anchor.entities[0].name for anchor in found.anchors)]
     if analysis.period is not None:
-        named.append(describe(analysis.period, language))
-    types = f"{', '.join([*kinds][:SHOWN_TYPES])}{', …' if len(kinds) > SHOWN_TYPES else ''}"
+        named.append(describe(analysis.period, analysis.reading.language))
+    types = f"{', '.join(kinds[:SHOWN_TYPES])}{', …' if len(kinds) > SHOWN_TYPES else ''}"
     what = f"{types} — {'; '.join(named)}" if named else types
-    head = (words.found if reading.counts else words.listed).format(count=len(found.members), what=what)
-    rows = []
-    for node in found.members[:listed]:
-        n = cited.cite(node, [*_ties(release, node, found, cited)] or cited.type_triples(node))
-        dates = cited.details.dates(node) if analysis.period is not None else None
+
+    def triples(node: int) -> Iterable[SourceTriple]:
+        return [*_ties(cited.release, node, found, cited)] or cited.type_triples(node)
+
+    return _listed(found.members, what, triples, analysis.reading, cited, analysis.period is not None)
+
+
+def _kinds(nodes: Sequence[int], cited: SourceList) -> list[str]:
+    """What the nodes are, each kind once."""
+    graph = cited.release[Graph]
+    return list(dict.fromkeys(type_label(graph, node, cited.language) for node in nodes))
+
+
+def _listed(
+    nodes: Sequence[int],
+    what: str,
+    triples: Callable[[int], Iterable[SourceTriple]],
+    reading: Reading,
+    cited: SourceList,
+    dated: bool = False,
+    stated: int = 0,
+) -> str:
+    """``what`` a set is and how many things are in it; the first of these, each a source by its ``triples``, with its dates
+    where they are ``dated``; what the list is worth. ``stated``: the number of the source that states it whole."""
+    questions = cited.release.method.questions
+    words, most = questions.languages[reading.language], questions.extractive.listed_items
+    counted = words.counted if stated else words.found
+    head = (counted if reading.counts else words.listed).format(count=len(nodes), what=what)
+    rows = [f"{head} [{stated}]" if stated else head]
+    for node in nodes[:most]:
+        n, dates = cited.cite(node, triples(node)), cited.details.dates(node) if dated else None
         when = f" ({dates.text})" if dates and dates.text else ""
-        rows.append(f"- {release[Graph].label(node, (language,))}{when} [{n}]")
-    if len(found.members) > listed:
-        rows.append(words.more.format(count=len(found.members) - listed))
-    return "\n".join([head, *rows, words.partial])
+        rows.append(f"- {cited.release[Graph].label(node, (reading.language,))}{when} [{n}]")
+    if len(nodes) > most:
+        rows.append(words.more.format(count=len(nodes) - most))
+    return "\n".join([*rows, words.partial])
 
 
 def _ties(release: Release, node: int, found: TiedSet, cited: SourceList) -> Iterator[SourceTriple]:
@@ -266,7 +288,7 @@ def extract_answer(
     if best is not None and (tied is None or (named < 2 and _says_more(release, best, tied, types))):
         return _stated_set(release, reading, best, cited)
     if tied is not None:
-        return tied_set_text(release, analysis, tied, cited, words)
+        return tied_set_text(analysis, tied, cited)
     if analysis.period is not None:
         return words.none
     told = (node for one in candidates for node in release[Documents].told_in(one.document))
@@ -276,7 +298,7 @@ def extract_answer(
     said = [word for word in reading.content if word not in reading.cueing and word not in heads]
     saying = {one.line.entity for one in ranked if holds_all(one, said)}  # objects from *Egypt*
     if (typed := types.of([node for node in nodes if not said or node in saying])) is not None:
-        return _found_set(release, reading, typed, cited)
+        return _listed(typed, ", ".join(_kinds(typed, cited)), cited.type_triples, reading, cited)
     ranked = [one for one in ranked if not said or any(holds_all(one, [word]) for word in said)]
     return told_lines(release, reading, ranked, cited) if ranked else words.none
 
@@ -393,40 +415,17 @@ def _best_set(
 
 def _stated_set(release: Release, reading: Reading, stated: StatedSet, cited: SourceList) -> str:
     """The members that lines state, or how many they are; each member is a source with the triples that lead to it."""
-    config, words = release.method.questions.extractive, release.method.questions.languages[reading.language]
     first = stated.lines[0]
-    subjects = [one.subject for one in stated.lines[:NAMED_SUBJECTS]] + ["…"] * (
-        len(stated.lines) > NAMED_SUBJECTS
-    )
+    subjects = [one.subject for one in stated.lines[:NAMED_SUBJECTS]]
+    subjects += ["…"] * (len(stated.lines) > NAMED_SUBJECTS)
     what = f"{'; '.join(dict.fromkeys(subjects))} — {_label(release, first, reading)}"
-    triples = cited.line_triples(first.line, list(stated.members)[:1])
-    n = cited.cite(first.line.entity, triples, snippet=first.text)
-    head = (words.counted if reading.counts else words.listed).format(count=len(stated.members), what=what)
-    rows = [f"{head} [{n}]"]
-    for node, one in list(stated.members.items())[: config.listed_items]:
-        m = cited.cite(node, cited.line_triples(one.line, [node]))
-        rows.append(f"- {release[Graph].label(node, (reading.language,))} [{m}]")
-    if len(stated.members) > config.listed_items:
-        rows.append(words.more.format(count=len(stated.members) - config.listed_items))
-    return "\n".join([*rows, words.partial])
+    leading = cited.line_triples(first.line, list(stated.members)[:1])
+    n = cited.cite(first.line.entity, leading, snippet=first.text)
 
+    def triples(node: int) -> Iterable[SourceTriple]:
+        return cited.line_triples(stated.members[node].line, [node])
 
-def _found_set(release: Release, reading: Reading, nodes: list[int], cited: SourceList) -> str:
-    """The retrieved entities of the type that was asked for; each cites what says that it is of that type."""
-    config, words = release.method.questions.extractive, release.method.questions.languages[reading.language]
-    graph = release[Graph]
-    head = words.found if reading.counts else words.listed
-    rows = [
-        head.format(
-            count=len(nodes),
-            what=", ".join(dict.fromkeys(type_label(graph, node, reading.language) for node in nodes)),
-        )
-    ]
-    for node in nodes[: config.listed_items]:
-        rows.append(
-            f"- {graph.label(node, (reading.language,))} [{cited.cite(node, cited.type_triples(node))}]"
-        )
-    return "\n".join([*rows, words.partial])
+    return _listed(list(stated.members), what, triples, reading, cited, stated=n)
 
 
 LOOKED_AT = 10  # lines of evidence in which a word that was not understood may stand

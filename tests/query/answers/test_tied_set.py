@@ -54,7 +54,7 @@ def test_members_are_dated_within_the_period_and_say_so(sample: Release) -> None
         assert dates is not None and dates.end is not None and dates.end <= end
     words = sample.method.questions.languages["en"]
     cited = SourceList(sample, "en")
-    text = tied_set_text(sample, prepared.analysis, found, cited, words)
+    text = tied_set_text(prepared.analysis, found, cited)
     assert f"({len(found.members)})" in text and "until 1199" in text and text.endswith(words.partial)
     assert len(cited) == len(found.members) and all(source.triples for source in cited.sources())
 
@@ -106,13 +106,8 @@ def test_no_name_is_claimed_that_the_members_are_not_tied_to(sample: Release) ->
     prepared, found = asked(sample, "Which murals did Philippos Goul paint before 1300?")
     assert "philippos goul" in [mention.text for mention in relied_on(sample, prepared.analysis)]
     if found is not None:
-        assert "Philippos Goul" not in tied_set_text(
-            sample,
-            prepared.analysis,
-            found,
-            SourceList(sample, "en"),
-            sample.method.questions.languages["en"],
-        )
+        text = tied_set_text(prepared.analysis, found, SourceList(sample, "en"))
+        assert "Philippos Goul" not in text
     answer = ask(sample, "Which murals did Philippos Goul paint before 1300?")
     assert answer.set is not None and not answer.set.size and "none known to this data set" in answer.text
 
