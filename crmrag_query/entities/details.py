@@ -86,15 +86,6 @@ _SYSTEM_LONGITUDE_FIRST = re.compile(r"CRS84$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """Latitude and longitude in degrees of WGS 84, north and east positive; ``doubt``: what of it the text leaves open."""
-
-    lat: float
-    lon: float
-    doubt: Doubt = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Angle:
     """Degrees, and of which axis they are where that is said."""
 
@@ -103,7 +94,7 @@ class Angle:
     doubt: Doubt = ""
 
 
-def parse_point(text: str) -> Point | None:
+def parse_point(text: str) -> Coordinates | None:
     """The point that a text states, of a shape the middle of its extent; None when it states none, or not in WGS 84.
 
     WKT and GeoJSON (longitude first), ``35.05, 32.97`` and ``35,05; 32,97`` (latitude first, in doubt unless only that
@@ -132,7 +123,7 @@ def parse_angle(text: str) -> Angle | None:
     return _angle(found) if found else None
 
 
-def point_of(one: Angle | None, other: Angle | None) -> Point | None:
+def point_of(one: Angle | None, other: Angle | None) -> Coordinates | None:
     """The point of two angles, the first its latitude where neither says of which axis it is."""
     if one is None or other is None or (one.axis and one.axis == other.axis):
         return None
@@ -154,14 +145,14 @@ def _float(text: str) -> float:
     return float(text.replace(",", ".").replace("−", "-"))
 
 
-def _in_order(first: float, second: float) -> Point | None:
+def _in_order(first: float, second: float) -> Coordinates | None:
     """Latitude and longitude where the order is not said: the only one that there is, else the usual one, in doubt."""
     if abs(first) > 90:
         return _checked(second, first)
     return _checked(first, second, "" if abs(second) > 90 else "order")
 
 
-def _of_json(text: str) -> Point | None:
+def _of_json(text: str) -> Coordinates | None:
     """A point of GeoJSON (RFC 7946: longitude first)."""
     try:
         found = json.loads(text)
@@ -173,7 +164,7 @@ def _of_json(text: str) -> Point | None:
     return _checked(lat, lon) if found["type"] == "Point" else None
 
 
-def _of_shape(shape: re.Match[str]) -> Point | None:
+def _of_shape(shape: re.Match[str]) -> Coordinates | None:
     system = shape["crs"] or ""
     latitude_first = bool(_SYSTEM_LATITUDE_FIRST.search(system))
     if system and not latitude_first and not _SYSTEM_LONGITUDE_FIRST.search(system):
@@ -214,8 +205,8 @@ def _angle(found: re.Match[str]) -> Angle | None:
     return Angle(size, axis, "west" if side == "o" else "")
 
 
-def _checked(lat: float, lon: float, doubt: Doubt = "") -> Point | None:
-    return Point(lat, lon, doubt) if -90 <= lat <= 90 and -180 <= lon <= 180 else None
+def _checked(lat: float, lon: float, doubt: Doubt = "") -> Coordinates | None:
+    return Coordinates(lat, lon, doubt=doubt) if -90 <= lat <= 90 and -180 <= lon <= 180 else None
 
 
 NEIGHBOURS = 8  # places, shapes or events of a source that are looked at
@@ -235,13 +226,13 @@ NOWHERE = -1
 class _Stated:
     """What texts state of where a place is: points, and degrees by their axis."""
 
-    points: list[Point] = field(default_factory=list)
+    points: list[Coordinates] = field(default_factory=list)
     angles: dict[Axis, list[Angle]] = field(default_factory=lambda: {LATITUDE: [], LONGITUDE: [], "": []})
 
     def add(self, angle: Angle, axis: Axis) -> None:
         self.angles[axis].append(replace(angle, axis=axis))
 
-    def point(self) -> Point | None:
+    def point(self) -> Coordinates | None:
         """The first point, one without doubt where there is any; in doubt where another differs."""
         found = [*self.points, *self._pairs()]
         found = [point for point in found if not point.doubt] or found
@@ -251,7 +242,7 @@ class _Stated:
         apart = any(max(abs(one.lat - first.lat), abs(one.lon - first.lon)) > NEAR for one in found)
         return replace(first, doubt="several") if apart else first
 
-    def _pairs(self) -> Iterator[Point]:
+    def _pairs(self) -> Iterator[Coordinates]:
         """Latitudes with the longitudes beside them. Of two numbers of unknown axis only one beyond 90° says which it is."""
         latitudes, longitudes, either = (self.angles[axis] for axis in (LATITUDE, LONGITUDE, ""))
         if not latitudes and not longitudes and len(either) == 2:
@@ -270,7 +261,7 @@ class Whereabouts:
     """Dates and places of the entities of a release, for many at once; the points that were read are kept."""
 
     release: Release
-    _points: dict[int, Point | None] = field(default_factory=dict)
+    _points: dict[int, Coordinates | None] = field(default_factory=dict)
     _moves: dict[str, tuple[Move, ...]] = field(default_factory=dict)
 
     @classmethod
@@ -355,7 +346,7 @@ class Whereabouts:
             where, first = np.unique(at[left[origin[pointed]]], return_index=True)
             found[where] = place[pointed][first]
 
-    def point(self, place: int) -> Point:
+    def point(self, place: int) -> Coordinates:
         """The point of a node that `places` gave."""
         point = self._points[place]
         assert point is not None
@@ -488,14 +479,11 @@ class Details:
     def all_coordinates(self, nodes: Sequence[int]) -> list[Coordinates | None]:
         """`coordinates` of many nodes at once."""
         where = self.release[Whereabouts]
-        places = where.places(np.array(nodes, np.int32)).tolist()
-        return [
-            None
-            if at is None
-            else Coordinates(at.lat, at.lon, None if place == node else self.named(place), at.doubt)
-            for node, place in zip(nodes, places, strict=True)
-            for at in (None if place == NOWHERE else where.point(place),)
-        ]
+        found: list[Coordinates | None] = []
+        for node, place in zip(nodes, where.places(np.array(nodes, np.int32)).tolist(), strict=True):
+            at = None if place == NOWHERE else where.point(place)
+            found.append(at if at is None or place == node else replace(at, of=self.named(place)))
+        return found
 
     def dates(self, node: int) -> Dates | None:
         """When a node was: its own dates or its time-span's, else those of the events that ``dates.events`` give."""
