@@ -17,13 +17,10 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from http.client import HTTPException
-from importlib.metadata import PackageNotFoundError, version
+from functools import cached_property
 from itertools import pairwise, takewhile
 from typing import Any, Final
-from urllib.parse import quote, urlencode
-from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+from urllib.parse import quote
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import ContextConfig, Wikidata
@@ -56,6 +53,7 @@ from crmrag_query.retrieval.scores import Candidate
 from crmrag_query.retrieval.walker import Walker
 from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.text import ELLIPSIS, plain, shorten, tokens
+from crmrag_query.version import __version__
 
 Fact = int | tuple[int | str, ...]
 """The number of a triple; or, of what no single triple says, a line's key with whom it is about and what it leads to."""
@@ -411,8 +409,9 @@ def _back(reached: dict[int, tuple[int, int]], node: int) -> list[int]:
 ITEM = re.compile(r"Q[1-9]\d{0,11}")
 IMAGE = "P18"
 COMMONS = "https://commons.wikimedia.org/wiki/Special:FilePath/"
+# Who asks, as Wikimedia's policy wants it.
+USER_AGENT = f"crmrag/{__version__} (CRM-RAG; question answering over CIDOC-CRM) python-httpx"
 MOST_IDS = 50  # in one request; the API's limit
-PIECE = 65536  # bytes read at once, so that the time is looked at between
 FAILURE_SECONDS = 600.0  # how long a failure is remembered, so that not every question waits for it
 RESPONSE_BYTES = 4_000_000  # a longer response is a failure
 CACHED = 1000  # entities whose texts are kept in memory
@@ -435,28 +434,6 @@ class Entity:
     description: str
     claims: tuple[tuple[str, tuple[str, ...]], ...] = ()
     image: str = ""
-
-
-class _NoRedirects(HTTPRedirectHandler):
-    """A redirect is an error: it could lead anywhere."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
-@lru_cache(1)
-def _opener() -> OpenerDirector:
-    return build_opener(_NoRedirects)
-
-
-@lru_cache(1)
-def _user_agent() -> str:
-    """Who asks, as Wikimedia's policy wants it."""
-    try:
-        name = f"crmrag/{version('crmrag')}"
-    except PackageNotFoundError:
-        name = "crmrag"
-    return f"{name} (CRM-RAG; question answering over CIDOC-CRM) python-urllib"
 
 
 def ask_wikidata(config: Wikidata, deadline: float, ids: Sequence[str], language: str) -> dict[str, Entity]:
@@ -494,27 +471,31 @@ def _ask(
     config: Wikidata, deadline: float, ids: Sequence[str], what: str, language: str
 ) -> dict[str, dict[str, Any]]:
     """Items by id, those that do not exist left out."""
+    import httpx  # few questions need it
+
     languages = "|".join(dict.fromkeys([language, "en"]))
-    query = {"action": "wbgetentities", "ids": "|".join(ids), "props": what, "languages": languages}
-    address = f"{config.address}?{urlencode({**query, 'format': 'json'})}"
+    query = {
+        "action": "wbgetentities",
+        "ids": "|".join(ids),
+        "props": what,
+        "languages": languages,
+        "format": "json",
+    }
     left = deadline - time.monotonic()
     if left <= 0:
         raise WikidataError("out of time")
-    request = Request(address, headers={"User-Agent": _user_agent(), "Accept": "application/json"})
+    headers = {"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "identity"}
     body = b""
     try:
-        with _opener().open(request, timeout=left) as response:
-            while piece := response.read1(PIECE):
+        # A redirect is an error: it could lead anywhere.
+        with httpx.stream("GET", config.address, params=query, headers=headers, timeout=left) as response:
+            response.raise_for_status()
+            for piece in response.iter_raw():
                 body += piece
                 if len(body) > RESPONSE_BYTES or time.monotonic() > deadline:
                     raise WikidataError("too long")
         answer = json.loads(body)
-    except (
-        OSError,
-        HTTPException,
-        ValueError,
-        RecursionError,
-    ) as error:  # a status other than 2xx is an OSError too
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError) as error:
         raise WikidataError(str(error)) from error
     items = _dict(answer).get("entities")
     if not isinstance(items, dict):
