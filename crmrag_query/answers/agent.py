@@ -18,7 +18,6 @@ from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Bounds, ContextConfig, Mode
 from crmrag_query.config.service import SparqlConfig
 from crmrag_query.context.context import (
-    NO_DOCUMENT,
     Budget,
     Context,
     ContextLine,
@@ -29,6 +28,7 @@ from crmrag_query.context.context import (
     measured,
     pay,
     row,
+    source_of,
     tool,
 )
 from crmrag_query.documents.documents import Documents
@@ -91,11 +91,7 @@ def context_of(gathered: Gathered, config: ContextConfig) -> Context:
         texts = [one.label, *one.texts]
         if not gathered.text and not pay(texts, [budget], frame=frame(one.kind, n)):
             break
-        lines = (
-            ContextLine(text, Kind.FINDING, n, one.entities, None, one.triples if at else ())
-            for at, text in enumerate(texts)
-        )
-        sources.append(ContextSource(n, NO_DOCUMENT, one, tuple(lines), one.entities))
+        sources.append(source_of(n, one, texts))
     counts = tuple(ContextLine(head, Kind.COUNT) for head in gathered.heads)
     return measured(Context(tuple(sources), counts=counts))
 

@@ -144,9 +144,9 @@ PREVIEW = 200  # characters of a source in the attribution of an answer. Source:
 class Source:
     """A numbered source: an entity of the graph and the triples that the answer rests on; or what was found otherwise.
 
-    ``kind``: ``entity``; else ``passage``, ``community``, ``row``, ``path`` or ``tool``, with its own ``text``: its ``iri``
-    is then a URN, ``entities`` are those that it rests on, and ``origin`` is where else it comes from: the query of a row,
-    what wrote of a community, the call of a tool. ``classes``: their names in the question's language; ``snippet``: the line
+    ``kind``: ``entity``; else ``community``, ``row``, ``path`` or ``tool``, with its own ``text``: its ``iri`` is then a URN,
+    ``entities`` are those that it rests on, and ``origin`` is where else it comes from: the query of a row, what wrote of a
+    community, the call of a tool. ``classes``: their names in the question's language; ``snippet``: the line
     of its document that bears most on what was said; ``entities``: those without a document of their own whose lines in its
     document were used; ``images``: addresses; ``licence``, ``attribution``: its own, else the data set's; ``cited``: the text
     cites it (what was retrieved besides and put before the writer is a source too, but not cited); ``score``: how well its

@@ -25,7 +25,6 @@ from urllib.parse import quote
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import ContextConfig, Wikidata
 from crmrag_query.context.context import (
-    NO_DOCUMENT,
     Budget,
     Context,
     ContextLine,
@@ -37,6 +36,7 @@ from crmrag_query.context.context import (
     measured,
     path,
     pay,
+    source_of,
 )
 from crmrag_query.context.evidence import Evidence, sentences
 from crmrag_query.dates import describe
@@ -991,12 +991,8 @@ def _findings(findings: Sequence[Finding], before: int, whole: Budget) -> Iterat
         texts = [shorten(plain(text), LONG_LINE_CHARACTERS) for text in one.texts]
         if not texts or not pay([head, texts[0]], [own, whole], frame=around):
             return
-        told = [head, texts[0], *takewhile(lambda text: pay([text], [own, whole]), texts[1:])]
-        lines = (
-            ContextLine(text, Kind.FINDING, n, one.entities, None, one.triples if at else ())
-            for at, text in enumerate(told)
-        )
-        yield ContextSource(n, NO_DOCUMENT, one, tuple(lines), one.entities)
+        more = takewhile(lambda text: pay([text], [own, whole]), texts[1:])
+        yield source_of(n, one, [head, texts[0], *more])
 
 
 def _left_beside(config: ContextConfig, used: Budget) -> Budget:

@@ -60,14 +60,14 @@ def _tokens(written: Sequence[str]) -> int:
     return sum(map(tokens, written)) + len(written)
 
 
-FindingKind = Literal["passage", "community", "row", "path", "tool"]
+FindingKind = Literal["community", "row", "path", "tool"]
 FINDING_KINDS: Final[tuple[FindingKind, ...]] = get_args(FindingKind)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What an answer may rest on that is no entity with its document: a passage of a long text, a community, a row of a
-    table, a path through the graph, the result of a tool that a model called.
+    """What an answer may rest on that is no entity with its document: a community, a row of a table, a path through the
+    graph, the result of a tool that a model called.
 
     ``id``: a URN, the same for the same finding; ``label`` and ``texts``: what it is called and what it says, each in one
     line; ``entities``: nodes that it rests on, the most important first; ``triples``: numbers of the triples that it states;
@@ -136,6 +136,15 @@ class ContextSource:
     def entity(self) -> int:
         """The document's own entity, NO_ENTITY of a finding."""
         return NO_ENTITY if isinstance(self.about, Finding) else self.about
+
+
+def source_of(n: int, finding: Finding, texts: Sequence[str]) -> ContextSource:
+    """A finding as a source: its label, then lines of it."""
+    lines = (
+        ContextLine(text, Kind.FINDING, n, finding.entities, None, finding.triples if at else ())
+        for at, text in enumerate(texts)
+    )
+    return ContextSource(n, NO_DOCUMENT, finding, tuple(lines), finding.entities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,28 +266,13 @@ def _block(tag: str, n: int, lines: Sequence[ContextLine]) -> str:
 CENTRAL = 10  # members of a community that it rests on, the most central
 
 
-def passage(release: Release, number: int, language: str = "") -> Finding:
-    """A passage of a long text; it rests on the entity that it describes."""
-    one = release[Documents].passage(number)
-    name = release[Graph].label(one.entity, (language,) if language else ())
-    stated = release[Graph].iri(one.source)
-    return Finding(
-        "passage",
-        _urn("passage", stated, one.key, str(one.start), one.text),
-        f"{plain(name)} — {plain(one.label)}",
-        (plain(one.body),),
-        tuple(dict.fromkeys((one.entity, one.source))),
-        origin=stated,
-    )
-
-
-def community(release: Release, number: int, language: str = "") -> Finding:
+def community(release: Release, number: int, language: str) -> Finding:
     """A community as its theme is told, with its most central members by name; it rests on these."""
-    told = release[Summaries].tell(number, language or release.manifest.language)
+    told = release[Summaries].tell(number, language)
     communities, documents = release[Communities], release[Documents]
     members = [documents.entity(one) for one in communities.members(number, CENTRAL).tolist()]
     central = [documents.entity(one) for one in release[Summaries].central(number).tolist()]
-    names = (plain(release[Graph].label(node, (language,) if language else ())) for node in members)
+    names = (plain(release[Graph].label(node, (language,))) for node in members)
     return Finding(
         "community",
         f"urn:crmrag:community:{communities.name(number)}",
@@ -294,7 +288,7 @@ def row(
     columns: Sequence[str],
     cells: Sequence[tuple[str, str] | None],
     query: str,
-    language: str = "",
+    language: str,
 ) -> Finding:
     """A row of what a query gave; it rests on the entities in it, which are told by name.
 
@@ -309,7 +303,7 @@ def row(
         node = graph.node(cell[0]) if cell[0] else None
         if node is not None:
             nodes.append(node)
-        name = cell[1] if node is None else graph.label(node, (language,) if language else ())
+        name = cell[1] if node is None else graph.label(node, (language,))
         told.append(f"{plain(column)}: {plain(name)}")
     keys = [" ".join(cell) if cell is not None else "" for cell in cells]
     label = told[0].partition(": ")[2] if told else ""
@@ -323,21 +317,14 @@ def row(
     )
 
 
-def path(release: Release, triples: Sequence[int], language: str = "", start: int | None = None) -> Finding:
-    """A path through the graph: triples by number, each of which shares a node with the one before. It rests on its nodes, in
-    their order, and states its triples. ``start``: the node that it begins at; by default that of the first triple which the
-    second does not share."""
+def path(release: Release, triples: Sequence[int], language: str, start: int) -> Finding:
+    """A path through the graph: triples by number, each of which shares a node with the one before, the first with
+    ``start``. It rests on its nodes, in their order, and states its triples."""
     graph, index = release[Graph], release[TriplesIndex]
-    steps = [index.triple(number) for number in triples]
-    nodes = [] if start is None else [start]
-    for at, step in enumerate(steps):
-        ends = (step.s, step.o)
-        if not nodes:
-            following = (steps[at + 1].s, steps[at + 1].o) if at + 1 < len(steps) else (step.o,)
-            nodes += ends if step.o in following else (step.o, step.s)
-        else:
-            nodes.append(step.o if step.s == nodes[-1] else step.s)
-    names = {node: plain(graph.label(node, (language,) if language else ())) for node in nodes}
+    steps, nodes = [index.triple(number) for number in triples], [start]
+    for step in steps:
+        nodes.append(step.o if step.s == nodes[-1] else step.s)
+    names = {node: plain(graph.label(node, (language,))) for node in nodes}
     told = (
         f"{names[one.s]} — {plain(graph.property_label(one.p, lang=language))} — {names[one.o]}"
         for one in steps
