@@ -151,12 +151,11 @@ _MORE = re.compile(r" and (\d+) more$")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of a candidate's document: its source's number, its plain text and the nodes that this names.
+    """A line of a candidate's document: its plain text and the nodes that this names.
 
     A header's text holds the classes and types of its entity, whose lines are no entries of their own.
     """
 
-    n: int
     line: Line
     text: str
     shown: tuple[int, ...]
@@ -202,16 +201,16 @@ def read_document(release: Release, n: int, document: int, passages: Iterable[tu
         said = plain(text[line.start : line.end])
         header = headers.get(line.entity)
         if line.kind == Line.HEADER:
-            headers.setdefault(line.entity, Entry(n, line, said, line.targets))
+            headers.setdefault(line.entity, Entry(line, said, line.targets))
         elif line.kind == Line.TYPE and header is not None:
             body = said.removeprefix(f"{plain(line.label)}: ")
             joint = "; " if line.entity in typed else " — "
             typed.add(line.entity)
             shown = (*header.shown, *line.targets)
-            headers[line.entity] = Entry(n, header.line, f"{header.text}{joint}{body}", shown)
+            headers[line.entity] = Entry(header.line, f"{header.text}{joint}{body}", shown)
         else:
-            entries.append(Entry(n, line, said, line.targets))
-    entries += [Entry(n, line, plain(said), line.targets) for line, said in passages]
+            entries.append(Entry(line, said, line.targets))
+    entries += [Entry(line, plain(said), line.targets) for line, said in passages]
     return Read(n, document, release[Documents].entity(document), headers, tuple(entries))
 
 
@@ -258,15 +257,15 @@ class Writer:
             limit = min(limit, NAME_CHARACTERS)
         names_all = line.kind in RELATIONAL and line.total == len(line.targets) > 0
         more = _MORE.search(text) if text.endswith(" more") else None
-        if not more and len(text) <= limit:
-            return entry
-        if names_all and len(text) > limit:
-            return self._named(entry, f"{plain(line.label)}: ", (), len(line.targets), limit, None)
         if len(text) > limit:
-            return Entry(entry.n, line, shorten(text, limit), self._told(entry, shorten(text, limit)))
+            if names_all:
+                return self._named(entry, f"{plain(line.label)}: ", (), len(line.targets), limit, None)
+            more, text = None, shorten(text, limit)
+        elif not more:
+            return entry
         told = self._told(entry, text)
         if not more or not names_all:
-            return Entry(entry.n, line, text, told)
+            return Entry(line, text, told)
         return self._named(entry, text[: more.start()], told, int(more[1]), limit, added)
 
     def _told(self, entry: Entry, text: str) -> tuple[int, ...]:
@@ -301,7 +300,7 @@ class Writer:
             text, rest = text + piece, rest - len(nodes)
             shown += nodes
         left = (f" and {rest} more" if shown else f"{rest}") if rest else ""
-        return Entry(entry.n, entry.line, text + left, tuple(shown))
+        return Entry(entry.line, text + left, tuple(shown))
 
     def _literals(self, entry: Entry) -> Entry:
         """A line of literals with its values whole, those in the question's language first."""
@@ -313,7 +312,7 @@ class Writer:
         ]
         values.sort(key=lambda literal: literal.lang.partition("-")[0] != self.language)
         texts = list(dict.fromkeys(filter(None, (plain(literal.value) for literal in values))))
-        text, limit = f"{plain(entry.line.label)}:", LONG_LINE_CHARACTERS
+        text, limit = f"{plain(line.label)}:", LONG_LINE_CHARACTERS
         told = 0
         for value in texts:
             left = len(texts) - told - 1
@@ -325,17 +324,11 @@ class Writer:
         left = len(texts) - told
         if not told:
             return entry
-        return Entry(entry.n, entry.line, text + (f" and {left} more" if left else ""), ())
+        return Entry(entry.line, text + (f" and {left} more" if left else ""), ())
 
 
-def best_header(header: Entry, limit: int) -> Entry:
-    """A header of at most ``limit`` characters."""
-    return Entry(header.n, header.line, shorten(header.text, limit), header.shown)
-
-
-def members_of(reads: Iterable[Read]) -> frozenset[int]:
-    """The entities that the documents are about: their own, and those that were chained to them."""
-    return frozenset(entity for read in reads for entity in read.headers)
+def _shortened(entry: Entry, limit: int) -> Entry:
+    return replace(entry, text=shorten(entry.text, limit))
 
 
 def _is_prose(text: str) -> bool:
@@ -941,12 +934,10 @@ def assemble(
     """
     config = config or release.method.context
     whole = Budget(config.characters, config.tokens)
-    numbers: dict[int, int] = {}
+    numbers = {} if known is None else known.numbers
     if known is not None:
-        numbers = known.numbers
         told = "\n".join(known.written())
         whole = _left_beside(config, Budget(len(told) + 1, tokens(told) + 1))
-    answers = known is not None and known.answers
     room = whole.characters
     beside = whole.part(room * BESIDE, BESIDE)
     counts: tuple[ContextLine, ...] = ()
@@ -967,7 +958,9 @@ def assemble(
         read_document(release, n, one, sentences(release, one, passages[one]))
         for one, n in sorted(places.items(), key=lambda item: item[1])
     ]
-    work = _Work(release, analysis, reads, whole, NAMES_BESIDE_SET if answers else None)
+    work = _Work(
+        release, analysis, reads, whole, NAMES_BESIDE_SET if known is not None and known.answers else None
+    )
     reserved = _share(beside, TRIPLES_CHARACTERS, room)
     documents = Budget(whole.characters - reserved.characters, whole.tokens - reserved.tokens)
     work.headers(documents)
@@ -1029,14 +1022,15 @@ class _Work:
         analysis: Analysis,
         reads: Sequence[Read],
         whole: Budget,
-        most_names: int | None = None,
+        most_names: int | None,
     ) -> None:
         self.release, self.config, self.whole = release, release.method.context, whole
         self.language = analysis.reading.language
         self.facts = Facts(release)
         self.names = Names(release)
         first = frozenset(one.entity for mention in analysis.mentions for one in mention.entities[:1])
-        self.writer = Writer(release, self.names, first, members_of(reads), self.language, most_names)
+        members = frozenset(entity for read in reads for entity in read.headers)
+        self.writer = Writer(release, self.names, first, members, self.language, most_names)
         self.sources = {
             read.document: _Source(read, Budget(self.config.document_characters, whole.tokens))
             for read in reads
@@ -1057,15 +1051,15 @@ class _Work:
         for document, source in sources.items():
             around = frame("source", source.read.n)
             limit = max(SHORTEST_HEADER, room - sum(map(len, around)) - 3)
-            header = best_header(source.read.headers[source.read.entity], min(LINE_CHARACTERS, limit))
+            header = _shortened(source.read.headers[source.read.entity], min(LINE_CHARACTERS, limit))
             if not pay([header.text], [documents, self.whole, source.budget], frame=around):
                 break
             self.sources[document] = source
-            self._keep(source, header, self.facts.of(header.line, header.shown))
+            self._keep(source, header)
 
-    def _keep(self, source: _Source, entry: Entry, facts: frozenset[Fact]) -> None:
+    def _keep(self, source: _Source, entry: Entry, facts: frozenset[Fact] | None = None) -> None:
         source.chosen[entry.line.start] = entry
-        self.given |= facts | {_said(entry)}
+        self.given |= (facts or self.facts.of(entry.line, entry.shown)) | {_said(entry)}
 
     def ranked(self, ranked: Sequence[Evidence], documents: Budget) -> None:
         """Lines, given best first, as they bear on the question; each is worth less the more its document has."""
@@ -1079,10 +1073,8 @@ class _Work:
         while heap and documents.characters > 0:
             document = heapq.heappop(heap)[2]
             source, queue = self.sources[document], queues[document]
-            entry = queue.popleft()[2]
-            if self._add(
-                source, self.writer.long(entry) if long > 0 else self.writer.short(entry), [documents]
-            ):
+            write = self.writer.long if long > 0 else self.writer.short
+            if self._add(source, write(queue.popleft()[2]), [documents]):
                 long -= 1
             if queue:
                 score, at, _ = queue[0]
@@ -1102,13 +1094,13 @@ class _Work:
         facts = self.facts.of(entry.line, entry.shown)
         if facts <= self.given or _said(entry) in self.given:
             return False
-        header = source.read.headers.get(entry.line.entity)
-        missing = header is not None and header.line.start not in (*source.chosen, entry.line.start)
-        above = [best_header(header, LINE_CHARACTERS)] if header is not None and missing else []
+        header, above = source.read.headers.get(entry.line.entity), list[Entry]()
+        if header is not None and header.line.start not in (*source.chosen, entry.line.start):
+            above.append(_shortened(header, LINE_CHARACTERS))
         if not pay([one.text for one in (*above, entry)], paying):
             return False
         for one in above:
-            self._keep(source, one, self.facts.of(one.line, one.shown))
+            self._keep(source, one)
         self._keep(source, entry, facts)
         source.taken += 1
         return True
@@ -1121,14 +1113,12 @@ class _Work:
                 continue
             source = self.sources[one.line.document]
             now = source.chosen.get(one.line.start)
-            if (
-                now is None
-                or not self.writer.is_cut(now)
-                or (longer := self.writer.long(entry)).text == now.text
-            ):
+            if now is None or not self.writer.is_cut(now):
                 continue
-            if pay([longer.text], [documents, self.whole, source.budget], instead=now.text):
-                self._keep(source, longer, self.facts.of(longer.line, longer.shown))
+            longer = self.writer.long(entry)
+            paying = [documents, self.whole, source.budget]
+            if longer.text != now.text and pay([longer.text], paying, instead=now.text):
+                self._keep(source, longer)
 
     def enrich(self, budget: Budget) -> dict[int, list[ContextLine]]:
         """Triples by the number of their source."""
@@ -1158,7 +1148,7 @@ def _source(release: Release, source: _Source, triples: Iterable[ContextLine]) -
         entry = source.chosen[start]
         kind = Kind.HEADER if entry.line.kind == Line.HEADER else Kind.DOCUMENT
         named = tuple(dict.fromkeys((entry.line.entity, *entry.shown)))
-        lines.append(ContextLine(entry.text, kind, entry.n, named, entry.line))
+        lines.append(ContextLine(entry.text, kind, read.n, named, entry.line))
     own = {line.entities[0] for line in lines}
     told = {
         node
