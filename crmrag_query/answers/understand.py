@@ -4,7 +4,7 @@ out of the lines and the context that an answer is made from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from unicodedata import category
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Mode
-from crmrag_query.context.context import Context, ContextLine, ContextSource, Finding
+from crmrag_query.context.context import Context, ContextLine, ContextSource, Finding, measured
 from crmrag_query.context.context import Kind as LineKind
 from crmrag_query.context.evidence import ANCHORED, Evidence, written
 from crmrag_query.documents.documents import RELATIONAL
@@ -33,11 +33,11 @@ from crmrag_query.questions.form import Analysis, Form, Reading, read_question
 from crmrag_query.questions.lexicon import chunks_of, ref_words
 from crmrag_query.questions.model import analyse_with_model, rewrite_with_model
 from crmrag_query.reading.items import WHOLE, analysis_of, named
-from crmrag_query.reading.lexicon import Lexicon
+from crmrag_query.reading.lexicon import Lexicon, PhraseSpan
 from crmrag_query.retrieval.channels import channel_of, default_mode, has_channel
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.release_channels import Query, ReleaseChannels, telling
-from crmrag_query.text import as_data, plain, same_stem, tokenize, tokens
+from crmrag_query.text import as_data, plain, same_stem, tokenize
 from crmrag_query.timing import Clock
 
 Read = Callable[[str], Analysis]
@@ -114,12 +114,13 @@ def completed(own: Analysis, before: Analysis, aside: bool) -> Analysis:
 
 def named_words(analysis: Analysis) -> frozenset[int]:
     """Positions of the words that name individuals, no types."""
-    return frozenset(
-        position
-        for mention in analysis.mentions
-        if mention.entities[0].entity not in analysis.types
-        for position in range(mention.first, mention.last)
-    )
+    named = (one for one in analysis.mentions if one.entities[0].entity not in analysis.types)
+    return frozenset(places(named))
+
+
+def places(spans: Iterable[Mention] | Iterable[PhraseSpan]) -> set[int]:
+    """Positions of the words of names or phrases."""
+    return {at for one in spans for at in range(one.first, one.last)}
 
 
 def without_more(reading: Reading) -> Reading:
@@ -287,22 +288,17 @@ class Exclusion:
         """The context without what is excluded; its counts are over the whole data set and stay."""
         if not self:
             return context
-        left = Context(
-            tuple(
-                replace(
-                    source,
-                    lines=tuple(self._of_context_lines(source.lines)),
-                    entities=tuple(node for node in source.entities if node not in self),
-                )
-                for source in context.sources
-                if source.entity not in self and not any(node in self for node in _rests_on(source))
-            ),
-            tuple(line for line in context.wikidata if line.entities[0] not in self),
-            context.counts,
-            known=context.known,
+        sources = tuple(
+            replace(
+                source,
+                lines=tuple(self._of_context_lines(source.lines)),
+                entities=tuple(node for node in source.entities if node not in self),
+            )
+            for source in context.sources
+            if source.entity not in self and not any(node in self for node in _rests_on(source))
         )
-        text = left.render()
-        return replace(left, characters=len(text), tokens=sum(tokens(row) + 1 for row in text.split("\n")))
+        wikidata = tuple(line for line in context.wikidata if line.entities[0] not in self)
+        return measured(replace(context, sources=sources, wikidata=wikidata))
 
     def _of_context_lines(self, lines: Sequence[ContextLine]) -> Iterator[ContextLine]:
         for line in lines:
@@ -412,11 +408,7 @@ def understand(
     with clock("linking"):
         mentions = named(release, asked)
     with clock("analysis"):
-        categories = release[Graph].adjacency.categories
-        follow_up = follow(
-            asked, state, mentions, method.questions,
-            release[Graph].iri, lambda node: int(categories[node]), release.manifest.languages,
-        )  # fmt: skip
+        follow_up = _followed(release, asked, state, mentions)
         analysis = analysis_of(release, follow_up.raw, follow_up.mentions)
         focus = tuple(
             LinkedEntity(node, 1.0, one.label, "label")
@@ -425,13 +417,7 @@ def understand(
         )
         # What is in focus is one mention: any of it may be meant by "those".
         meant = Mention(0, 0, ", ".join(one.name for one in focus), focus) if focus else None
-        whole = asked_for(
-            analysis,
-            follow_up,
-            state,
-            lambda text: analysis_of(release, text),
-            meant,
-        )
+        whole = asked_for(analysis, follow_up, state, lambda text: analysis_of(release, text), meant)
     if model is not None:
         with clock("model analysis"):
             whole, note = analyse_with_model(
@@ -448,15 +434,9 @@ def understand(
         except ModelUnreachable as error:  # what needs no vector still answers
             vectors = [np.zeros(release[QueryEncoder].settings.dimension, np.float32) for _ in texts]
             notes.append(Note(f"{error} {BY_WORDS}", "meaning"))
-        within_documents = None if scope is None else scope.documents
+        inside = None if scope is None else scope.documents
         queries = tuple(
-            Query.of(
-                read[text],
-                vector,
-                relied_on(release, read[text]),
-                text,
-                within_documents,
-            )
+            Query.of(read[text], vector, relied_on(release, read[text]), text, inside)
             for text, vector in zip(texts, vectors, strict=True)
         )
     withheld = release[QueryEncoder].withheld
@@ -489,6 +469,17 @@ def understand(
     )
 
 
+def _followed(
+    release: Release, question: str, state: ConversationState, mentions: Sequence[Mention]
+) -> FollowUp:
+    """What a question that names ``mentions`` means after ``state``."""
+    graph, categories = release[Graph], release[Graph].adjacency.categories
+    return follow(
+        question, state, mentions, release.method.questions,
+        graph.iri, lambda node: int(categories[node]), release.manifest.languages,
+    )  # fmt: skip
+
+
 def is_unmet(release: Release, question: str, state: ConversationState, mode: Mode) -> bool:
     """Whether nothing in the data has to do with a question by itself: no channel of the default mode, or of its own, finds
     its words that say something, what it names or asks for or, at last, a document nearer to it than any is to nonsense.
@@ -511,14 +502,8 @@ def is_unmet(release: Release, question: str, state: ConversationState, mode: Mo
     if meets(Query(words, nowhere)):
         return False
     own = analysis_of(release, question)
-    if state.turns:
-        categories = release[Graph].adjacency.categories
-        follow_up = follow(
-            question, state, own.mentions, release.method.questions,
-            release[Graph].iri, lambda node: int(categories[node]), release.manifest.languages,
-        )  # fmt: skip
-        if follow_up.kind is not Kind.STANDALONE:
-            return False
+    if state.turns and _followed(release, question, state, own.mentions).kind is not Kind.STANDALONE:
+        return False
     if meets(Query.of(own, nowhere, relied_on(release, own), words)):
         return False
     try:
