@@ -20,7 +20,7 @@ from pydantic import Field, StringConstraints
 from crmrag_query.answers.records import Choice
 from crmrag_query.answers.sources import SourceList
 from crmrag_query.answers.subject import subject_of
-from crmrag_query.answers.understand import FIRST, Understood, individuals, understand
+from crmrag_query.answers.understand import FIRST, Understood, individuals, places, understand
 from crmrag_query.artifacts.manifest import write_text
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.reading import Record, read_part
@@ -670,11 +670,9 @@ def _by_words(
     if not (target.types or target.classes) or not lost or not alone:
         return None
     spans = relation_spans(reading.language, reading.words)
-    showing = {
-        at for span in spans if not SHOWING.isdisjoint(span.relations) for at in range(span.first, span.last)
-    }
-    tying = {at for span in spans if span.role != "loose" for at in range(span.first, span.last)} - showing
-    individual = {at for one in individuals(release, understood.own) for at in range(one.first, one.last)}
+    showing = places(span for span in spans if not SHOWING.isdisjoint(span.relations))
+    tying = places(span for span in spans if span.role != "loose") - showing
+    individual = places(individuals(release, understood.own))
     others = tying | {at for at in individual if reading.words[at] not in partly}
     if any(reading.words[at] in reading.content for at in others if at not in reading.heads):
         return None  # what is made *of bronze*, or what *Calder* used, is told by more than a word

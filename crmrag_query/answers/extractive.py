@@ -22,7 +22,7 @@ from crmrag_query.context.evidence import (
 )
 from crmrag_query.dates import describe
 from crmrag_query.documents.documents import RELATIONAL, Documents, Line
-from crmrag_query.entities.details import type_label, type_nodes
+from crmrag_query.entities.details import has_things, type_label, type_nodes
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.linking import Mention
@@ -118,12 +118,7 @@ def _of_types(release: Release, analysis: Analysis, nodes: list[int], own: Colle
     graph = release[Graph]
     asked = frozenset(analysis.types)
     typed = [node for node in nodes if not asked.isdisjoint(type_nodes(graph, node))]
-    used = (
-        graph.adjacency.backward.neighbours(prop, kind)
-        for kind in asked
-        for prop in graph.adjacency.by_code.get("P2", ())
-    )
-    if typed or any(map(len, used)):
+    if typed or has_things(graph, asked):
         return typed
     nodes = [node for node in nodes if node in own]
     if (named_so := AskedTypes(graph, analysis.reading).of(nodes)) is not None:

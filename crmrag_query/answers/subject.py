@@ -35,11 +35,11 @@ from crmrag_query.answers.facts import (
     step_name,
 )
 from crmrag_query.answers.sources import SourceList
-from crmrag_query.answers.understand import Understood, individuals, relied_on, understand
+from crmrag_query.answers.understand import Understood, individuals, places, relied_on, understand
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import Relation, Steps, sentences
 from crmrag_query.dates import Interval
-from crmrag_query.entities.details import Whereabouts, category_name
+from crmrag_query.entities.details import Whereabouts, category_name, has_things
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex
 from crmrag_query.language import Language as SpokenLanguage
 from crmrag_query.language import language as spoken_language
@@ -81,8 +81,7 @@ def subject_of(release: Release, understood: Understood) -> Subject:
     collection" is the data whatever went before.
     """
     alone = understood.follow_up.kind is Kind.STANDALONE
-    reading = understood.own.reading
-    language = compiled(release.method.questions).languages[reading.language]
+    reading, language = understood.own.reading, _language(release, understood)
     if greeted(reading.words):
         return "greeting"
     if Phrases(sentences().forms(reading.language).why).at(reading.words, 0):
@@ -97,7 +96,7 @@ def subject_of(release: Release, understood: Understood) -> Subject:
         for one in individuals(release, understood.own)
         if not any(one.first in span and one.last - 1 in span for span in said)
     )
-    inside = {at for mention in named for at in range(mention.first, mention.last)}
+    inside = places(named)
     rest = [word for at, word in enumerate(reading.words) if at not in inside]
     whole = [last - first for first, last in language.forms.whole.spans(rest)]
     # "this collection" is two words, "here" is one
@@ -113,7 +112,7 @@ def subject_of(release: Release, understood: Understood) -> Subject:
         return "themes"
     if not alone or len(named) != 1 or reading.counts:
         return ""
-    spoken = _spoken_of(release, understood, language)
+    spoken = _spoken_of(release, understood)
     if not spoken.nodes:
         return ""
     at = spoken.words.index("")
@@ -139,7 +138,7 @@ def _asks_what_happened(release: Release, understood: Understood) -> bool:
     asks = Phrases(sentences().forms(reading.language).happened)
     if not asks.within(reading.words):
         return False
-    spoken = _spoken_of(release, understood, compiled(release.method.questions).languages[reading.language])
+    spoken = _spoken_of(release, understood)
     asking = {at for first, last in asks.spans(spoken.words) for at in range(first, last)}
     rest = {word for at, word in enumerate(spoken.words) if word and at not in asking}
     return bool(asking and spoken.nodes and spoken.sure and rest <= spoken_language(reading.language).stop)
@@ -170,7 +169,7 @@ def compared(release: Release, understood: Understood) -> tuple[int, ...]:
     asks = bool(words) and any("operators.compare" in roles for _, roles in own.phrases.at(words, 0))
     if not asks or not 1 < len(named) <= MOST_NAMED or understood.follow_up.kind is not Kind.STANDALONE:
         return ()
-    inside = {at for mention in named for at in range(mention.first, mention.last)}
+    inside = places(named)
     small = own.stop | own.roles["operators.compare"]
     if any(at not in inside and word not in small for at, word in enumerate(words)):
         return ()
@@ -179,7 +178,7 @@ def compared(release: Release, understood: Understood) -> tuple[int, ...]:
 
 def theme_words(release: Release, understood: Understood) -> tuple[str, ...]:
     """What the themes that a question asks for shall be about; nothing for those of all the data."""
-    language = compiled(release.method.questions).languages[understood.own.reading.language]
+    language = _language(release, understood)
     kinds = ("themes", "beside_themes", "whole", "placed")
     return _not_said(understood.own.reading.words, language, kinds, language.stop)
 
@@ -194,10 +193,11 @@ class _Spoken:
     words: list[str]
 
 
-def _spoken_of(release: Release, understood: Understood, language: Language) -> _Spoken:
+def _spoken_of(release: Release, understood: Understood) -> _Spoken:
     """The one thing that a question is about: that it names, or that its pronoun means in a conversation; of several names
     the one whose facts lead to all others. Without nodes where there is none."""
-    words = list(understood.own.reading.words)
+    reading, language = understood.own.reading, _language(release, understood)
+    own, words = spoken_language(reading.language), list(reading.words)
     named = tuple(as_surname(release, one) for one in individuals(release, understood.own))
     kind, focus = understood.follow_up.kind, understood.follow_up.focus
     if kind is Kind.REFERENCE and len({one.label for one in focus}) == 1 and not named:
@@ -208,14 +208,12 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
             words[first:last] = [""] * (last - first)
         return _Spoken(nodes if references else (), True, words)
     if len(named) > 1:  # "dimensions" says what is asked for, though a type has this name
-        asked = {(one.first, one.last) for one in relation_spans(understood.own.reading.language, words)}
+        asked = {(one.first, one.last) for one in relation_spans(reading.language, words)}
         named = tuple(one for one in named if (one.first, one.last) not in asked) or named
-        which = spoken_language(understood.own.reading.language).roles["questions.what"]
+        which = own.roles["questions.what"]
         # "in which trench" names none, though one is called so
-        named = (
-            tuple(one for one in named if _is_whole(one) or words[max(one.first - 1, 0)] not in which)
-            or named
-        )
+        asked_of = (one for one in named if _is_whole(one) or words[max(one.first - 1, 0)] not in which)
+        named = tuple(asked_of) or named
     if kind is not Kind.STANDALONE or not 0 < len(named) <= MOST_NAMED:
         return _Spoken((), False, words)
     stop = _small_words(release, language)
@@ -229,16 +227,15 @@ def _spoken_of(release: Release, understood: Understood, language: Language) -> 
             words[first:last] = ["" if at == main else BESIDE] * (last - first)
     names = {fold(one.name) for one in named[main].entities}
     written = {fold(word) for word in re.findall(r"\w+", understood.question) if word[:1].isupper()}
-    opens = understood.own.reading.words[:1]
-    if spoken_language(understood.own.reading.language).roles_within(opens):
-        written.difference_update(opens)  # "Oldest" at the beginning is no name
+    if own.roles_within(reading.words[:1]):
+        written.difference_update(reading.words[:1])  # "Oldest" at the beginning is no name
     as_name = not written.isdisjoint(tokenize(named[main].text))  # "never" is no slip of "Neuere Gedichte"
     after = named[main].last
     while after < len(words) and len(words[after]) == 1:  # an initial
         after += 1
     beside_it = {words[at] for at in (named[main].first - 1, after) if 0 <= at < len(words)}
     more = written & beside_it - language.stop  # "Edward Curtis" is no Edward Biddle
-    alone = not more or not spoken_language(understood.own.reading.language).capitals_name
+    alone = not more or not own.capitals_name
     sure = _is_whole(named[main]) or (len(names) == 1 and as_name and alone)
     return _Spoken(_of_time(release, nodes, understood.own.period), sure, words)
 
@@ -334,12 +331,16 @@ def things_of(release: Release, nodes: Sequence[int]) -> tuple[int, ...]:
 
 def named_alone(release: Release, understood: Understood) -> tuple[int, ...]:
     """The entities of the one name in a question about a thing as such, the best known first."""
-    language = compiled(release.method.questions).languages[understood.own.reading.language]
-    return _spoken_of(release, understood, language).nodes
+    return _spoken_of(release, understood).nodes
+
+
+def _language(release: Release, understood: Understood) -> Language:
+    """The forms of questions in the language of this one."""
+    return compiled(release.method.questions).languages[understood.own.reading.language]
 
 
 def _is_said(
-    words: Sequence[str], language: Language, also: tuple[str, ...] = (), small: Collection[str] = ()
+    words: Sequence[str], language: Language, also: tuple[str, ...], small: Collection[str] = ()
 ) -> bool:
     """Whether words are nothing but a request, forms of to be, articles, phrases of kinds ``also``, and ``small`` words."""
     return not _not_said(words, language, also, small)
@@ -386,11 +387,11 @@ class AskedFacts:
 def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     """The facts of one thing that a question asks for: a thing that it names, or that a conversation speaks of, phrases of
     relations, words of what the graph states of it, and question words. None for a question of another kind."""
-    reading, method = understood.own.reading, release.method
+    reading = understood.own.reading
     if reading.counts or reading.rule.startswith("yes/no"):
         return None
-    language = compiled(method.questions).languages[reading.language]
-    spoken = _spoken_of(release, understood, language)
+    language = _language(release, understood)
+    spoken = _spoken_of(release, understood)
     nodes, words = spoken.nodes, spoken.words
     if not nodes or not spoken.sure or len(nodes) > MOST_LED:
         return None
@@ -403,7 +404,7 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
         if not (one.first and words[one.first - 1] in ends and any(two.last < one.first for two in spans))
     )
     # "est né" denies nothing
-    phrases = {at for one in spans if len(one) > 1 for at in range(one.first, one.last)}
+    phrases = places(one for one in spans if len(one) > 1)
     if any(
         "operators.not" in roles
         for at in range(len(words))
@@ -470,12 +471,11 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
         if asking.names_kind(one) or asking.states(one) or (told_where and asking.names_event(one))
     ]
     chosen = [one for one in chosen if one not in naming]
-    loose = {words[at] for one in spans if one.role == "loose" for at in range(one.first, one.last)}
+    loose = {words[at] for at in places(one for one in spans if one.role == "loose")}
     small = language.stop | loose | filler | _kind_words(release, nodes) | asking.kinds
     small = small.union(*(words[one.first : one.last] for one in naming))
     found = list(asking.of_clauses(chosen, small, reading.expects))
-    held = {at for one in chosen for at in range(one.first, one.last)}
-    held = held.union(*(said for _, said, _ in found))
+    held = places(chosen).union(*(said for _, said, _ in found))
     held |= {  # "over the years"
         at + i
         for at in range(len(words))
@@ -540,7 +540,7 @@ def _is_whereabouts(release: Release, span: PhraseSpan) -> bool:
 def facts_of_found(release: Release, understood: Understood, asked: AskedFacts) -> AskedFacts | None:
     """The facts that the rest of a question asks for of what its first part asks for, "who made X, and when did *he* die";
     None where it asks for none, or the first part leads to several."""
-    facts, code = Facts(release, understood.own.reading.language), understood.own.reading.language
+    facts = Facts(release, understood.own.reading.language)
     found = dict.fromkeys(
         end
         for one in asked.asked
@@ -549,7 +549,7 @@ def facts_of_found(release: Release, understood: Understood, asked: AskedFacts) 
         for end in fact.nodes
         if one.expects & int(release[Graph].category(end))
     )
-    person = list(compiled(release.method.questions).languages[code].forms.one_refs.spans(asked.rest))
+    person = list(_language(release, understood).forms.one_refs.spans(asked.rest))
     if not 0 < len(found) <= MOST_FOUND or len(person) != 1:
         return None
     [(first, last)], asks = person, list[AskedFacts]()
@@ -577,23 +577,17 @@ def concept_of(release: Release, understood: Understood) -> AskedFacts | None:
     nodes = _of_one_name(release, named[0], stop)[:MOST_ALIKE]
     words = list(reading.words)
     words[named[0].first : named[0].last] = [""] * (named[0].last - named[0].first)
-    language = compiled(release.method.questions).languages[reading.language]
+    language = _language(release, understood)
     chosen = _chosen(relation_spans(reading.language, words), words, language)
     asked = tuple(Asked(_said_by(chosen, one)) for one in chosen)
-    held = {at for one in chosen for at in range(one.first, one.last)}
+    held = places(chosen)
     rest = [word for at, word in enumerate(words) if word and at not in held]
     telling = bool(language.forms.describing.at(rest, 0))
     if not all(any_known(release, nodes, [one]) for one in asked):
         return None
     if not _is_said(rest, language, OPENINGS, stop if asked or telling else ()):
         return None
-    graph = release[Graph]
-    typed = (
-        graph.adjacency.backward.neighbours(p, node)
-        for p in graph.adjacency.by_code.get("P2", ())
-        for node in nodes
-    )
-    if telling and any(map(len, typed)):
+    if telling and has_things(release[Graph], nodes):
         return None
     return AskedFacts(nodes, asked, telling=telling)
 
@@ -673,6 +667,12 @@ class _Asking:
             for word in self.words[at : at + length]
         )
 
+    def _is_noun(self, span: PhraseSpan) -> bool:
+        return (span.first, span.last) in self.nouns
+
+    def _verbs(self, spans: Sequence[PhraseSpan]) -> list[PhraseSpan]:
+        return [one for one in spans if not self._is_noun(one)]
+
     def _kinds_at(self, at: int) -> list[tuple[int, list[NounKind]]]:
         """The kinds that a noun at a position means, with its length in words."""
         return self.release[Lexicon].kinds(self.own.code).at(self._stems, self.words, at)
@@ -704,8 +704,7 @@ class _Asking:
 
     def names_event(self, span: PhraseSpan) -> bool:
         """Whether a verb only says what the event is: "where was the exhibition X *shown*"."""
-        verb = (span.first, span.last) not in self.nouns
-        return verb and all(
+        return not self._is_noun(span) and all(
             self.own.stem(word) in self._happens for word in self.words[span.first : span.last]
         )
 
@@ -721,7 +720,7 @@ class _Asking:
 
     def states(self, span: PhraseSpan) -> bool:
         """Whether a noun right before the name says what the name is, "the copy with the *shelfmark* K 19.20"."""
-        if (span.first, span.last) not in self.nouns or self.words[span.last : span.last + 1] != [""]:
+        if not self._is_noun(span) or self.words[span.last : span.last + 1] != [""]:
             return False
         facts = Facts(self.release, self.own.code)
         found = (facts.of(node, id) for node in self.nodes for id in span.relations)
@@ -792,9 +791,9 @@ class _Asking:
             wanted |= self._kind_asked(first, last)
             own = [one for one in chosen if first <= one.first < last and not self._describes(one, first)]
             # what "the treatment of X *cost*" asks of no treatment
-            sums = [one for one in own if (one.first, one.last) not in self.nouns and self._is_number(one)]
+            sums = list(filter(self._is_number, self._verbs(own)))
             own = sums or own
-            carried = bool(wanted) and not any((one.first, one.last) not in self.nouns for one in own)
+            carried = bool(wanted) and not self._verbs(own)
             if carried and (verbs or before):  # "and in what *year*" asks of the verb before
                 own = [one for one in own if not self._is_kind(one)]
             what = self.asker(first, frozenset({"questions.what"}))[1]
@@ -809,7 +808,7 @@ class _Asking:
             placed = len(clauses) > 1 and self.language.forms.placed.within(self.words[first:last])
             if wanted and (itself or placed) and all(map(self._is_kind, own)):
                 relations = list(self.whereabouts(wanted, itself)) or relations
-            verbs = [one for one in own if (one.first, one.last) not in self.nouns] or verbs
+            verbs = self._verbs(own) or verbs
             if (
                 own and not relations
             ):  # "how tall" of whom nothing is measured: what is asked for is not recorded
@@ -830,16 +829,11 @@ class _Asking:
             if self.of_one and self._asks_for_unknown(first, last, own, said, small):
                 continue
             known = any_known(self.release, self.nodes, relations)
-            doing = {
-                at
-                for one in own
-                if (one.first, one.last) not in self.nouns and wanted & int(Category.Actor)
-                for at in range(one.first, one.last)
-            }
-            if doing and doing.isdisjoint(said):
+            doing = places(self._verbs(own))
+            if wanted & int(Category.Actor) and doing and doing.isdisjoint(said):
                 stated = {}  # who wrote on the murals did not pay for them
             stated = self._ahead(stated, own, first, last)
-            verbal = {at for one in own for at in range(one.first, one.last)}
+            verbal = places(own)
             # What says both verbs, who "paid for" the "paintings", says more than relations that say one each.
             at_once = len(own) > 1 and said >= verbal
             if stated and (
@@ -894,7 +888,7 @@ class _Asking:
     def _describes(self, span: PhraseSpan, first: int) -> bool:
         """Whether an adjective stands in what is said of the thing before anything is asked: "The *big* gong: who …"."""
         return (
-            (span.first, span.last) not in self.nouns
+            not self._is_noun(span)
             and span.last <= self.asker(first)[0]
             and "" in self.words[: span.last + 1]
         )
@@ -918,7 +912,7 @@ class _Asking:
             at += 1
         if after in (first, last) or at >= last or self.words[at] in ("", BESIDE) or self.words[at] in small:
             return False
-        held = {place for one in own for place in range(one.first, one.last)}.union(said)
+        held = places(own).union(said)
         if whose and (at + 1 in held or not self.language.forms.articles.at(self.words, at - 1)):
             return False  # "who was the *first* owner", "who *went*"
         return at not in held and not _category(self.own, self.language, self.words[at])
@@ -994,7 +988,7 @@ class _Asking:
         if any(word in self.own.roles["verbs.be"] for word in self.words[first:last]):
             return dict(stated)
         ontology, relations = self.release[World].ontology, self.release.method.relations
-        ids = {id for one in own if (one.first, one.last) not in self.nouns for id in one.relations}
+        ids = {id for one in self._verbs(own) for id in one.relations}
         paths = (path for id in ids & ACTIVE for path in relations[id].direct)
         back = {ontology.inverse(path[0]) for path in paths if len(path) == 1}
         kept = {
@@ -1007,7 +1001,7 @@ class _Asking:
 
     def _has_unknown(self, first: int, last: int, own: Sequence[PhraseSpan], small: Collection[str]) -> bool:
         """Whether a clause has words of content that no phrase has and nothing that is stated of the thing says."""
-        held = {at for one in own for at in range(one.first, one.last)}
+        held = places(own)
         rest = (self.words[at] for at in range(first, last) if at not in held)
         known = {"", BESIDE, *self.describing}
         return any(
@@ -1121,8 +1115,8 @@ class _Asking:
         """The relations that phrases ask for, for each fact those that may tell it; ``of_what``: "what" asks for it, which is
         never somebody, somewhere or some time: "de *qué* está hecho"."""
         release, nodes, asked = self.release, self.nodes, dict[tuple[str, ...], None]()
-        verbs = [one for one in chosen if (one.first, one.last) not in self.nouns]
-        ends = [_said_by(self.spans, one) for one in chosen if (one.first, one.last) in self.nouns]
+        verbs = self._verbs(chosen)
+        ends = [_said_by(self.spans, one) for one in chosen if self._is_noun(one)]
         after = 0
         for span in verbs:
             said = _said_by(self.spans, span)

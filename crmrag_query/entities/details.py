@@ -40,6 +40,12 @@ def type_nodes(graph: Graph, node: int) -> Iterator[int]:
         yield from (int(kind) for kind in adjacency.forward.neighbours(prop, node))
 
 
+def has_things(graph: Graph, kinds: Iterable[int]) -> bool:
+    """Whether anything has one of the types (P2)."""
+    props = graph.adjacency.by_code.get("P2", ())
+    return any(len(graph.adjacency.backward.neighbours(prop, kind)) for kind in kinds for prop in props)
+
+
 def type_label(graph: Graph, node: int, language: str) -> str:
     """What a node is in a word or two: the first of its types, else of its classes, else its category."""
     for kind in type_nodes(graph, node):
