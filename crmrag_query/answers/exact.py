@@ -27,6 +27,7 @@ from crmrag_query.config.reading import Record, read_part
 from crmrag_query.context.context import Budget, ContextLine, KnownSet, pay
 from crmrag_query.context.context import Kind as LineKind
 from crmrag_query.errors import ConfigError, QuestionError, TookTooLong
+from crmrag_query.graph.arrays import Longs
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import language as spoken_language
 from crmrag_query.linking import LinkedEntity, Mention
@@ -140,20 +141,23 @@ class _Telling:
     outcome: Outcome
     sort: Sort
     most: int
-    reader: Reader = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reader", Reader(self.release, self.made.language))
+    @cached_property
+    def reader(self) -> Reader:
+        return Reader(self.release, self.made.language)
 
     @cached_property
     def wording(self) -> Wording:
         return Wording(self.release, self.made.language)
 
     @cached_property
+    def order(self) -> Longs:
+        """Places of the first members, in the order in which the answer has them."""
+        return order_of(self.release, self.outcome, Page(sort=self.sort), self.made.language)[: self.most]
+
+    @cached_property
     def nodes(self) -> list[int]:
-        """The first members in the order in which the answer has them."""
-        order = order_of(self.release, self.outcome, Page(sort=self.sort), self.made.language)[: self.most]
-        return [int(node) for node in self.outcome.members[order]]
+        return [int(node) for node in self.outcome.members[self.order]]
 
     @cached_property
     def table(self) -> Table | None:
@@ -247,8 +251,7 @@ class _Telling:
     def members(self, fields: dict[str, dict[int, list[str]]]) -> Iterator[tuple[int | None, str]]:
         """Each member by name, what it is ranked by, its date and its fields."""
         values = self.outcome.values
-        order = order_of(self.release, self.outcome, Page(sort=self.sort), self.made.language)[: self.most]
-        ranked = None if values is None else values[order].tolist()
+        ranked = None if values is None else values[self.order].tolist()
         measure = self.plan.compute.measure
         what = self.wording.measured(measure.way) if measure is not None else ""
         described = self.reader.members(self.nodes, ranked, measure, self.outcome.unit)
@@ -314,14 +317,11 @@ def parsed_within(release: Release, understood: Understood, state: ConversationS
     else:
         parsed = _of_other_kind(parse(release, analysis, before), before, question, language)
     where = parsed.plan.where if parsed.plan is not None and parsed.plan.compute.kind == "list" else ()
-    for one in where:
-        if (
-            isinstance(one, Among)
-            and not one.negated
-            and len(one.iris) == 1
-            and one.iris[0] in follow_up.focus_iris
-        ):
-            parsed = replace(parsed, certain=False)  # "what did he paint?" is not him
+    alone = [
+        one.iris[0] for one in where if isinstance(one, Among) and not one.negated and len(one.iris) == 1
+    ]
+    if any(iri in follow_up.focus_iris for iri in alone):
+        parsed = replace(parsed, certain=False)  # "what did he paint?" is not him
     return _leaving_out(release, parsed, follow_up, question)
 
 
@@ -522,9 +522,8 @@ def with_plans(release: Release, state: ConversationState) -> ConversationState:
 
 READING_SECONDS = 10.0
 """That our own reading of a question and of those before it may take; the slowest of the evaluated ones take one."""
-LARGE = (
-    500_000  # entities of a graph above which a set's SPARQL is written when asked for, not with every answer
-)
+LARGE = 500_000
+"""Entities of a graph above which a set's SPARQL is written when asked for, not with every answer."""
 
 
 @dataclass(frozen=True)
@@ -563,10 +562,8 @@ def find_exact(
         lesson = lesson_for(release, question) if understood.follow_up.kind is Kind.STANDALONE else None
         if lesson is not None:
             return _as_taught(release, lesson, language, dataset, scope)
-    except (
-        ConfigError,
-        QuestionError,
-    ) as error:  # what was taught cannot be followed, and the question is read as any other
+    except (ConfigError, QuestionError) as error:
+        # what was taught cannot be followed, and the question is read as any other
         parsed = replace(parsed, notes=(str(error),))
     # which the data may have as things of their own
     if subject_of(release, understood) not in ("", "themes"):

@@ -27,7 +27,7 @@ from crmrag_query.dates import Interval, civil, describe, parse_date, year_inter
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.details import Details, category_name, type_nodes
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import FLAG_LABELLED
+from crmrag_query.graph.arrays import FLAG_LABELLED, Ints
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex
 from crmrag_query.graph.graph import Literal as StatedLiteral
 from crmrag_query.language import LANGUAGES, language
@@ -263,7 +263,8 @@ class Heard:
             turned = self._last_code(one) in clause.turn
             if (clause.turn and not turned) or not (said or same):
                 continue
-            if any(self._is_material(mid) and not self._is_of_said(mid, kinds) for mid in one.through):
+            material = filter(self._is_material, one.through)
+            if any(not any(self._is_of(mid, some) for some in kinds.values()) for mid in material):
                 continue  # when a score was printed does not tell when the work was composed
             if not (said - clause.optional or turned or (same and not content) or (said and clause.expects)):
                 continue
@@ -297,20 +298,9 @@ class Heard:
 
     def _is_material(self, mid: int) -> bool:
         """Whether a node is a physical thing, and what is asked about is a thing that is none."""
-        graph, ontology = self.release[Graph], self.release[World].ontology
-
-        def physical(node: int) -> bool:
-            codes = graph.codes(node)
-            return any(code in ontology.classes and ontology.is_a(code, "E18") for code in codes)
-
+        graph = self.release[Graph]
         things = graph.category(self.node) == graph.category(mid) == Category.Thing
-        return things and physical(mid) and not physical(self.node)
-
-    def _is_of_said(
-        self, mid: int, kinds: Mapping[int, Sequence[np.ndarray[tuple[int], np.dtype[np.int32]]]]
-    ) -> bool:
-        """Whether a noun of the question names the kind of a node."""
-        return any(self._is_of(mid, some) for some in kinds.values())
+        return things and is_a(self.release, mid, "E18") and not is_a(self.release, self.node, "E18")
 
     def _first_of(self, alike: Sequence[Statement], sign: int) -> tuple[Statement, ...]:
         """The statements that lead through the event that began first, or for ``sign`` 1 last; all where none is dated."""
@@ -377,24 +367,21 @@ class Heard:
         return normalise_property(iri) is None and bool(name) and name <= said
 
     def _is_measure(self, one: Statement) -> bool:
-        graph, ontology = self.release[Graph], self.release[World].ontology
         if one.end < 0:
             return any(sign.isdigit() for sign in one.value) and len(one.through) == 0
-        codes = graph.codes(one.end)
-        return any(code in ontology.classes and ontology.is_a(code, "E54") for code in codes)
+        return is_a(self.release, one.end, "E54")
 
     def _is_agent(self, one: Statement, doing: Stems) -> bool:
         """Whether it ends in who did what is said by the stems ``doing``: of what was but the reason for it somebody else
         did that."""
-        graph, ontology, code = self.release[Graph], self.release[World].ontology, self._last_code(one)
+        graph, code = self.release[Graph], self._last_code(one)
         events = [at for at, mid in enumerate(one.through) if graph.category(mid) == Category.Event]
         if len(events) > 1 and doing.isdisjoint(self._node(one.through[events[-1]])):
             last = graph.property_code(one.steps[events[-1]][0])
             if last not in PARTS:
                 return False
         if code == AGENTS and events:
-            known = graph.codes(one.through[events[-1]]) & ontology.classes.keys()
-            return not any(ontology.is_a(code, made) for code in known for made in MAKING)
+            return not any(is_a(self.release, one.through[events[-1]], made) for made in MAKING)
         return code in ("P02", "") or self._takes_part(code)
 
     def _takes_part(self, code: str) -> bool:
@@ -410,13 +397,11 @@ class Heard:
     def _last_code(self, one: Statement) -> str:
         return step_code(self.release, one.steps[-1])
 
-    def _kinds(
-        self, words: Sequence[str], content: Sequence[int], lexicon: Lexicon
-    ) -> dict[int, list[np.ndarray[tuple[int], np.dtype[np.int32]]]]:
+    def _kinds(self, words: Sequence[str], content: Sequence[int], lexicon: Lexicon) -> dict[int, list[Ints]]:
         """By the positions of nouns, the entities of the kinds that they name; of no noun that means all of a category."""
         own, known = language(self.code), lexicon.kinds(self.code)
         stems = [own.stem(word) if word else "" for word in words]
-        found: dict[int, list[np.ndarray[tuple[int], np.dtype[np.int32]]]] = {}
+        found: dict[int, list[Ints]] = {}
         for at in content:
             for length, kinds in known.at(stems, words, at):
                 for kind in kinds:
@@ -426,7 +411,7 @@ class Heard:
         return found
 
     @staticmethod
-    def _is_of(node: int, kinds: Sequence[np.ndarray[tuple[int], np.dtype[np.int32]]]) -> bool:
+    def _is_of(node: int, kinds: Sequence[Ints]) -> bool:
         for nodes in kinds:
             place = int(np.searchsorted(nodes, node))
             if place < len(nodes) and nodes[place] == node:
@@ -488,6 +473,12 @@ class Heard:
             verbs = (own.verbs_of(text.rpartition(" ")[2]) for text in texts)
             self._typed[node] = own.all_stems(texts).union(*verbs)
         return self._typed[node]
+
+
+def is_a(release: Release, node: int, base: str) -> bool:
+    """Whether a node is of a class, by its code, or of one below it."""
+    ontology = release[World].ontology
+    return any(ontology.is_a(code, base) for code in release[Graph].codes(node) & ontology.classes.keys())
 
 
 def roles_of(graph: Graph, node: int) -> Iterator[int]:
@@ -567,10 +558,10 @@ class Facts:
 
     release: Release
     language: str
-    _reader: Reader = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_reader", Reader(self.release, self.language))
+    @cached_property
+    def _reader(self) -> Reader:
+        return Reader(self.release, self.language)
 
     @cached_property
     def forms(self) -> SentenceForms:
@@ -600,9 +591,10 @@ class Facts:
         except QuestionError:  # more than are walked at once
             return None
         way = around
-        if relation.value == "number" or id == DIMENSION:  # a greave's weight is not that of the armour
+        measured = self._is_measured(id)
+        if measured:  # a greave's weight is not that of the armour
             parts = pairs(world, PARTS_OF, start).cell
-            objects = np.array([one for one in parts.tolist() if self._has_class(one, "E19")], np.int32)
+            objects = np.array([one for one in parts.tolist() if is_a(self.release, one, "E19")], np.int32)
             of_parts = set(pairs(world, MEASURED, objects).cell.tolist())
             cells = [one for one in cells if one not in of_parts]
         nodes = tuple(one for one in cells if one < world.size and one != node)
@@ -619,9 +611,11 @@ class Facts:
         if relation.value == "date":
             return self._dated(label, id, node, way, nodes, texts) or self._own_year(label, node, id)
         stated = self._stated(label, id, relation, node, way, nodes, texts)
-        if stated is not None or (relation.value != "number" and id != DIMENSION):
-            return stated
-        return self._own_numbers(label, node, id)
+        return stated or (self._own_numbers(label, node, id) if measured else None)
+
+    def _is_measured(self, id: str) -> bool:
+        """Whether a relation leads to numbers with their units."""
+        return id == DIMENSION or self.release.method.relations[id].value == "number"
 
     def _own_year(self, label: str, node: int, id: str) -> Fact | None:
         """What a property of the data's own states that is called like a relation to a date, "birth year: 1860"."""
@@ -636,12 +630,8 @@ class Facts:
     def _own_numbers(self, label: str, node: int, id: str) -> Fact | None:
         """What properties of the data's own state that are called like a relation to a number, "Height (mm): 2105"; of any
         dimension all those called like one."""
-        graph, like, relations = (
-            self.release[Graph],
-            self.release[Lexicon].numbers,
-            self.release.method.relations,
-        )
-        meant = {id}
+        graph, like, meant = self.release[Graph], self.release[Lexicon].numbers, {id}
+        relations = self.release.method.relations
         if id == DIMENSION:
             ends = {path[-1] for path in relations[id].direct}
             meant = {other for other, one in relations.items() if ends & {path[-1] for path in one.direct}}
@@ -679,11 +669,7 @@ class Facts:
     def is_of_parts(self, node: int, fact: Fact) -> bool:
         """Whether a fact is a measure of several parts of a thing, and none of its own."""
         relation = self.release.method.relations.get(fact.relation)
-        if (
-            relation is None
-            or not fact.nodes
-            or not (fact.relation == DIMENSION or relation.value == "number")
-        ):
+        if relation is None or not fact.nodes or not self._is_measured(fact.relation):
             return False
         own = Way(paths=tuple(path for path in relation.direct if not path[0].startswith(PART)))
         parts = Way(paths=((PART,),))
@@ -710,11 +696,8 @@ class Facts:
         """The nodes that have a name, where any has."""
         flags, documents = self.release[Graph].flags, self.release[Documents]
         named = [node for node in nodes if flags[node] & FLAG_LABELLED]
-        return (
-            tuple(one for one in named if documents.document_of(one) is not None)
-            or tuple(named)
-            or tuple(nodes)
-        )
+        described = tuple(one for one in named if documents.document_of(one) is not None)
+        return described or tuple(named) or tuple(nodes)
 
     def _named(self, label: str, id: str, node: int, way: Way, nodes: Sequence[int]) -> Fact | None:
         names = dict[str, int]()
@@ -782,8 +765,7 @@ class Facts:
         texts: Sequence[str],
     ) -> Fact | None:
         """Numbers with their units, and texts."""
-        measured = id == DIMENSION or relation.value == "number"
-        found = dict.fromkeys(plain(text) for text in texts)
+        measured, found = self._is_measured(id), dict.fromkeys(plain(text) for text in texts)
         for one in nodes[: 4 * NAMED]:
             value = next(self._ends(one, relation.literal_tails("value")), "")
             if not value:
@@ -845,7 +827,7 @@ class Facts:
         if world.dated[one.end] and graph.category(one.end) in (0, int(Category.Time)):
             return next(iter(self._when((one.end,), ())[0]), "")
         relation = self.release.method.relations.get(DIMENSION)
-        if relation is not None and self._has_class(one.end, "E54"):
+        if relation is not None and is_a(self.release, one.end, "E54"):
             value = next(self._ends(one.end, relation.literal_tails("value")), "")
             unit = next(self._ends(one.end, relation.literal_tails("unit")), "")
             return plain(" ".join(filter(None, (value, unit)))) or self.name(one.end)
@@ -859,11 +841,6 @@ class Facts:
             told = [*own, *(self._cut(note) for note in notes if len(note) > 1)]
             return "; ".join(dict.fromkeys(told)) or name
         return name
-
-    def _has_class(self, node: int, base: str) -> bool:
-        ontology = self.release[World].ontology
-        known = self.release[Graph].codes(node) & ontology.classes.keys()
-        return any(ontology.is_a(code, base) for code in known)
 
     def _way_label(self, found: Sequence[Statement]) -> str:
         """What statements of one kind tell, by the events and roles that all lead through and their last property."""
@@ -881,11 +858,11 @@ class Facts:
                 told.append(self.name(shared[0]))
             elif graph.category(mid) == Category.Event and len(graph.types(mid)):
                 told.append(graph.class_label(int(graph.types(mid)[0]), self.language))
-        if one.end >= 0 and self._has_class(one.end, "E54"):
+        if one.end >= 0 and is_a(self.release, one.end, "E54"):
             told += [self.name(kind) for kind in type_nodes(graph, one.end)][:1]
         # A role, a measure or a date says by itself what it is of an event.
         plain_end = one.end >= 0 and (
-            self._has_class(one.end, "E54") or graph.category(one.end) == Category.Time
+            is_a(self.release, one.end, "E54") or graph.category(one.end) == Category.Time
         )
         if not told or not (plain_end or any(list(roles_of(graph, mid)) for mid in one.through)):
             prop, ahead = one.steps[-1]
@@ -979,12 +956,8 @@ class Facts:
         graph = self.release[Graph]
         names = {fold(label.text) for label in graph.labels(node)}
         texts = [one for one in graph.literals(node) if fold(one.value) not in names]
-        longest = max(
-            (one for one in texts if len(one.value) >= DESCRIBING),
-            key=lambda one: len(one.value),
-            default=None,
-        )
-        if longest is None or "://" in longest.value[:10]:
+        longest = max(texts, key=lambda one: len(one.value), default=None)
+        if longest is None or len(longest.value) < DESCRIBING or "://" in longest.value[:10]:
             return
         yield self._of_literal(node, longest, self._cut(plain(longest.value)), quoted=True)
 
@@ -1000,12 +973,8 @@ class Facts:
 
     def typed(self, node: int) -> str:
         """The entity with what it is: "Pater Familias (drawings, watercolors)"."""
-        shown = ", ".join(self.kinds(node)[:TYPES])
-        return (
-            self.forms.typed.replace("{x}", self.name(node)).replace("{v}", shown)
-            if shown
-            else self.name(node)
-        )
+        name, shown = self.name(node), ", ".join(self.kinds(node)[:TYPES])
+        return self.forms.typed.replace("{x}", name).replace("{v}", shown) if shown else name
 
     def values(self, fact: Fact) -> str:
         """The values of a fact in one line."""
@@ -1039,15 +1008,11 @@ class Facts:
         return [clause for _, clause in found]
 
     def _phrase(self, fact: Fact) -> str:
-        value = self.values(fact)
-        return (
-            self._dated_phrase(value, fact.days[0])
-            if len(fact.days) == 1 and fact.relation not in RAW_DATES
-            else value
-        )
-
-    def _dated_phrase(self, text: str, known: Interval) -> str:
-        when = self.forms.when
+        """The values of a fact in its clause: a date behind its preposition."""
+        text, when = self.values(fact), self.forms.when
+        if len(fact.days) != 1 or fact.relation in RAW_DATES:
+            return text
+        [known] = fact.days
         if known.begin is None or known.end is None or "(" in text:
             return when.span.replace("{v}", text)
         if known.begin == known.end:
@@ -1119,10 +1084,8 @@ def sentence_cut(text: str, longest: int, abbreviations: Collection[str] = ()) -
 FAR = 0.7  # what a statement may cost that is told where it is not known what is meant
 NEAR = 6  # facts of the categories that are asked for that are told where it is not known which is meant
 Kind = Literal["all", "where", "short"]
-SHORT, FEW = (
-    80,
-    5,
-)  # characters of a value that is no text; facts after the first sentence that are told in short
+SHORT = 80  # characters of a value that is no text
+FEW = 5  # facts after the first sentence that are told in short
 
 
 def order_of(release: Release, node: int) -> PortraitOrder:
@@ -1240,15 +1203,13 @@ def _distinct(facts: Facts, node: int, order: PortraitOrder, head: Sequence[Fact
     said = {value for fact in head for value in fact.values}
     said.update(facts.kinds(node))
     name = facts.name(node)
-    told = {end for fact in head for end in fact.nodes}
     described, stated = False, {triple for fact in head for triple in fact.triples}
-    of_relations = [facts.of(node, id) for id in order.rest] + [
-        facts.of(node, id, True) for id in order.inverse
-    ]
+    asked = [*((id, False) for id in order.rest), *((id, True) for id in order.inverse)]
+    of_relations = [fact for id, inverse in asked if (fact := facts.of(node, id, inverse)) is not None]
     last = [fact for id in order.last if (fact := facts.of(node, id)) is not None]
-    told.update(end for fact in (*of_relations, *last) if fact is not None for end in fact.nodes)
+    told = {end for fact in (*head, *of_relations, *last) for end in fact.nodes}
     for fact in (*of_relations, *facts.own(node, told), *last):
-        if fact is None or facts.is_of_parts(node, fact):
+        if facts.is_of_parts(node, fact):
             continue
         if not fact.nodes and fact.triples and stated.issuperset(fact.triples):
             continue

@@ -43,11 +43,11 @@ class Ordinary:
     small: tuple[str, ...]
     _found: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)
 
-    def has(self, word: str, said: Callable[[str], bool]) -> bool:
-        """``word``: folded; ``said``: whether such a word is at hand, which may be a part of a compound too."""
+    def has(self, word: str, at_hand: Ground | None = None) -> bool:
+        """``word``: folded; ``at_hand``: what has other words, which may be parts of a compound too."""
 
         def is_word(part: str) -> bool:
-            return self._is_known(part) or said(part)
+            return self._is_known(part) or (at_hand is not None and at_hand.has_word(part))
 
         if is_word(word) or self.own.raw.get("compounds") != "true" or len(word) > LONGEST:
             return is_word(word)
@@ -561,9 +561,8 @@ class Support:
     attributed: tuple[Attributed, ...] = ()
 
 
-SHORT_NAME = (
-    6  # letters: with an ending of two or three more a short name is another, as Pellan is beside Pell
-)
+SHORT_NAME = 6
+"""Letters: with an ending of two or three more a short name is another, as Pellan is beside Pell."""
 
 
 @dataclass(frozen=True)
@@ -709,9 +708,8 @@ class SetLines:
         return [*self.whole, *(line for _, line in self.each)]
 
 
-SPECIFIC_SENTENCES = (
-    4  # a specific answer of more is not of the form that was asked for; so the prompt says too
-)
+SPECIFIC_SENTENCES = 4
+"""A specific answer of more is not of the form that was asked for; so the prompt says too."""
 WEIGHTS = Quality(1.0, grounded=0.4, coverage=0.3, citations=0.2, form=0.1)
 """Of the parts of an answer's quality, as published."""
 
@@ -925,11 +923,7 @@ def _ordinary(
     if nouns is None:
         return None
     said = Ground([*lines, reading.question])
-    return lambda word, at_hand: word in common or nouns.has(word, said.has_word if at_hand else _never)
-
-
-def _never(word: str) -> bool:
-    return False
+    return lambda word, at_hand: word in common or nouns.has(word, said if at_hand else None)
 
 
 def _judged(

@@ -132,19 +132,10 @@ def untold(release: Release, lines: Sequence[Line]) -> list[Line]:
             ways.setdefault((number, back), []).append(other)
         for (number, back), targets in sorted(ways.items()):
             if not told.issuperset(targets):
-                code = graph.property_code(number) or graph.property_iri(number)
+                kind, label = Line.INCOMING if back else Line.OUTGOING, graph.property_label(number, back)
+                code, end = graph.property_code(number) or graph.property_iri(number), lines[-1].end
                 found.append(
-                    Line(
-                        lines[0].document,
-                        entity,
-                        Line.INCOMING if back else Line.OUTGOING,
-                        code,
-                        graph.property_label(number, back),
-                        lines[-1].end,
-                        lines[-1].end,
-                        len(targets),
-                        tuple(targets),
-                    )
+                    Line(lines[0].document, entity, kind, code, label, end, end, len(targets), tuple(targets))
                 )
     return found
 
