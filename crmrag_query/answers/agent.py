@@ -138,12 +138,10 @@ class AgentTools(StoreTools):
 
     release: Release = field(kw_only=True)
     find_set: Callable[[str], AnswerSet] = field(kw_only=True)
-    run: Run | None = None
-    config: SparqlConfig | None = None
+    run: Run = field(kw_only=True)
+    config: SparqlConfig = field(kw_only=True)
 
     def sparql(self, query: str, limit: int) -> SparqlResult:
-        if self.run is None or self.config is None:
-            raise QuestionError("SPARQL cannot be run here.", "Use the other tools.")
         if faults := self.release[Vocabulary].faults(query, self.config):
             raise QuestionError(f"The query was not run: {'; '.join(faults)}.", "Correct it.")
         return self.run(query, limit)

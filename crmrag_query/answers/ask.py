@@ -95,7 +95,7 @@ from crmrag_query.answers.understand import (
     understand,
 )
 from crmrag_query.artifacts.release import Release
-from crmrag_query.config.loading import Mode, quoted, sentences
+from crmrag_query.config.loading import LanguageLexicon, Mode, SetWords, quoted, sentences
 from crmrag_query.context.assemble import WikidataTexts, assemble, images_of, paths_of
 from crmrag_query.context.context import Context, Finding, KnownSet, community
 from crmrag_query.context.evidence import Evidence as Line
@@ -254,7 +254,7 @@ def prepare(
 def compose(
     release: Release,
     understood: Understood,
-    mode: Mode | None = None,
+    mode: Mode,
     wikidata: WikidataTexts | bool | None = None,
     known: KnownSet | None = None,
     findings: Sequence[Finding] = (),
@@ -267,7 +267,7 @@ def compose(
     ``findings``: what else it may rest on, which comes before the documents; ``model``: the one that it is for, whose window
     the context fits; ``gathered``: what a model gathered itself, which is then all that the answer rests on.
     """
-    clock, method, mode = Clock(), release.method, mode or default_mode(release)
+    clock, method = Clock(), release.method
     if mode.model == "steps" and mode.has(WALKER) and model is not None:
         with clock("steps"):
             understood = stepped(release, understood, mode, model)
@@ -406,10 +406,6 @@ PARTIAL = "The search by “{name}” failed, so that the answer rests on what t
 WITHOUT_MODEL = "The answer was made without it."
 
 
-def _partial(name: str) -> Note:
-    return Note(PARTIAL.format(name=name), "search")
-
-
 @dataclass(frozen=True)
 class Ask:
     """How questions are answered: the language model if any (a ``Metered`` one tells at the end what it took), the mode (None
@@ -477,13 +473,13 @@ def _events(release: Release, question: str, how: Ask, state: ConversationState)
     gathered = NOTHING
     if how.model is not None and mode.model in ("queries", "tools") and understood.scope is None:
         with clock("gathering"):
-            gathered = gather_with_model(release, understood, exact, how.model, how, state)
+            gathered = gather_with_model(release, understood, exact, how.model, mode, how, state)
     turn = Turn.prepared_for(release, understood, exact, how, state, themes, gathered)
     listed = turn.no_sources()
     turn.add_context(listed)
     yield Evidence(tuple(replace(source, cited=False) for source in turn.with_images(listed)))
-    notes = with_notes(understood.notes, exact)
-    notes += [*gathered.notes, *map(_partial, turn.prepared.retrieved.failed)]
+    notes = [*with_notes(understood.notes, exact), *gathered.notes]
+    notes += [Note(PARTIAL.format(name=name), "search") for name in turn.prepared.retrieved.failed]
     written: Written | None = None
     written_by, cited = EXTRACTIVE, turn.no_sources()
     with clock("answer"):
@@ -514,11 +510,11 @@ def gather_with_model(
     understood: Understood,
     exact: Exact | Parsed,
     model: Model,
+    mode: Mode,
     how: Ask,
     state: ConversationState,
 ) -> Gathered:
     """What a model gathers for a question in a mode that has it do so; nothing where the question has its exact set."""
-    mode = how.mode or default_mode(release)
     language = understood.analysis.reading.language
     if mode.model == "queries" and isinstance(exact, Exact) and exact.certain:
         return NOTHING
@@ -536,7 +532,7 @@ def gather_with_model(
                 return Gathered(notes=(Note(str(error), "query", passing=False),))
             return rows_of(release, written, language)
         tools = AgentTools(
-            open_store(release, language), how.dataset, run, desk.config, release=release,
+            open_store(release, language), how.dataset, release=release, run=run, config=desk.config,
             find_set=partial(exact_set, release, dataset=how.dataset),
         )  # fmt: skip
         earlier = [turn.question for turn in state.topic]
@@ -546,12 +542,13 @@ def gather_with_model(
 
 @dataclass(frozen=True)
 class Turn:
-    """A question that is prepared, with its exact set or what was understood of it, after ``state``; ``themes``: the
-    communities that it is about; ``gathered``: what a model gathered for it itself."""
+    """A question that is prepared, with its exact set, where it has one, and what was understood of it, after ``state``;
+    ``themes``: the communities that it is about; ``gathered``: what a model gathered for it itself."""
 
     release: Release
     prepared: Prepared
-    exact: Exact | Parsed
+    exact: Exact | None
+    parsed: Parsed
     state: ConversationState
     mode: Mode
     themes: tuple[int, ...] = ()
@@ -562,20 +559,44 @@ class Turn:
         cls,
         release: Release,
         understood: Understood,
-        exact: Exact | Parsed,
-        how: Ask = Ask(),
-        state: ConversationState = FIRST,
+        read: Exact | Parsed,
+        how: Ask,
+        state: ConversationState,
         themes: tuple[int, ...] = (),
         gathered: Gathered = NOTHING,
     ) -> Turn:
         """The turn with the documents for it; for a language model the set comes before these, or the themes do."""
         known, mode = None, how.mode or default_mode(release)
-        if how.model is not None and isinstance(exact, Exact):
+        exact, parsed = (read, read.parsed) if isinstance(read, Exact) else (None, read)
+        if how.model is not None and exact is not None:
             known = told_to_model(release, exact, understood.own)
         language = understood.analysis.reading.language
         told = [community(release, one, language) for one in themes]
         prepared = compose(release, understood, mode, how.wikidata, known, told, how.model, gathered)
-        return cls(release, prepared, exact, state, mode, themes, gathered)
+        return cls(release, prepared, exact, parsed, state, mode, themes, gathered)
+
+    @property
+    def language(self) -> str:
+        return self.prepared.analysis.reading.language
+
+    @property
+    def own(self) -> Analysis:
+        """The question by its words alone."""
+        return self.prepared.understood.own
+
+    @property
+    def words(self) -> SetWords:
+        """What is said of sets, in the question's language."""
+        return self.release.method.sets.words(self.language)
+
+    @property
+    def lexicon(self) -> LanguageLexicon:
+        return self.release.method.questions.languages[self.language]
+
+    @property
+    def sure(self) -> Exact | None:
+        """The exact set, where it is all that was asked for."""
+        return self.exact if self.exact is not None and self.exact.certain else None
 
     @property
     def has_evidence(self) -> bool:
@@ -587,16 +608,15 @@ class Turn:
     def facts(self) -> AskedFacts | None:
         """The facts of one thing that are asked for, if no more is; none where a reading that is sure is of another one that
         is called so."""
-        asked, exact = facts_of(self.release, self.prepared.understood), self.exact
-        if asked is not None and isinstance(exact, Exact) and exact.certain and exact.set.size:
-            named = {iri for iris in _named_in(exact.plan) for iri in iris}
+        asked = facts_of(self.release, self.prepared.understood)
+        if asked is not None and self.sure is not None and self.sure.set.size:
+            named = {iri for iris in _named_in(self.sure.plan) for iri in iris}
             if named and named.isdisjoint(map(self.release[Graph].iri, asked.nodes)):
                 return None
         return asked
 
     def no_sources(self) -> SourceList:
-        language = self.prepared.analysis.reading.language
-        return SourceList(self.release, language, *self._of_sources)
+        return SourceList(self.release, self.language, *self._of_sources)
 
     @cached_property
     def _of_sources(self) -> tuple[dict[int, float], dict[int, Source]]:
@@ -612,7 +632,7 @@ class Turn:
         category that is asked for.
         """
         exact, asked = self.exact, self.facts
-        if asked is None or not isinstance(exact, Exact) or not exact.set.size:
+        if asked is None or exact is None or not exact.set.size:
             return False
         wanted = sum(
             {int(category) for one in asked.asked for category in Category if one.expects & category}
@@ -632,7 +652,7 @@ class Turn:
         named = {iri for iris in _named_in(exact.plan) for iri in iris}
         if named.isdisjoint(map(self.release[Graph].iri, asked.nodes)):
             return False
-        if not exact.parsed.guessed and not exact.parsed.unknown and not exact.parsed.unnamed:
+        if not (self.parsed.guessed or self.parsed.unknown or self.parsed.unnamed):
             tying = {iri for iris in _named_in(Plan(where=tuple(tied))) for iri in iris}
             if not tying.isdisjoint(map(self.release[Graph].iri, asked.nodes)):
                 return True
@@ -650,15 +670,11 @@ class Turn:
     def by_model(self, model: Model, cited: SourceList) -> Iterator[Token | Restart | Written]:
         """The model's answer. Raises ModelError."""
         prepared, method, exact = self.prepared, self.release.method, self.exact
-        own = prepared.understood.own.reading
-        asked = replace(
-            prepared.analysis.reading,
-            question=prepared.understood.question,
-            words=own.words,
-            content=own.content,
-        )
+        own, question = self.own.reading, prepared.understood.question
+        asked = replace(prepared.analysis.reading, question=question, words=own.words, content=own.content)
         earlier = [turn.question[: method.retrieval.question_characters] for turn in self.state.turns]
-        told, known = prepared.context.known, exact.set if isinstance(exact, Exact) else None
+        told = prepared.context.known
+        known = exact.set if told is not None and exact is not None else None
         messages = messages_for(self.release, asked, prepared.context, earlier)
         notes: tuple[str, ...] = ()
         if self.mode.model == "themes":
@@ -666,19 +682,10 @@ class Turn:
                 self.release, self.themes, model, asked.question, prepared.context, messages
             )
         writer = CannedModel(self.gathered.text, model.name) if self.gathered.text else model
-        for event in stream_answer(
-            writer,
-            self.release,
-            asked,
-            prepared.context,
-            earlier,
-            cited,
-            known if told else None,
-            messages,
-        ):
+        for event in stream_answer(writer, self.release, asked, prepared.context, messages, cited, known):
             yield replace(event, notes=(*notes, *event.notes)) if isinstance(event, Written) else event
-        if told is not None and isinstance(exact, Exact):
-            prove_members(self.release, exact, told.numbers, cited)
+        if told is not None and exact is not None:
+            prove_members(exact, told.numbers, cited)
 
     def without_model(self, cited: SourceList) -> Written:
         """What can be said without a language model: the exact set, else that the data does not tell, else what was found.
@@ -687,26 +694,24 @@ class Turn:
         as what may be meant.
         """
         release, prepared, exact = self.release, self.prepared, self.exact
-        language, understood = prepared.analysis.reading.language, prepared.understood
+        language, understood, parsed = self.language, prepared.understood, self.parsed
         if self.gathered.query:
-            partial = release.method.questions.languages[language].partial
             rows = (f"- {one.texts[0]} [{cited.cite(one)}]" for one in self.gathered.findings)
-            return self._checked("\n".join([*rows, partial]), cited, refused=False)
+            return self._checked("\n".join([*rows, self.lexicon.partial]), cited)
         # what is told of a thing, or of all of the data, is not told within a part of it
         if understood.scope is not None:
-            sure = self.mode.plans != "never" and isinstance(exact, Exact) and exact.certain
-            return self._of_plan(cited) if sure or self.mode.plans == "only" else self._of_lines(cited)
+            by_plan = self.mode.plans == "only" or (self.mode.plans != "never" and self.sure is not None)
+            return self._of_plan(cited) if by_plan else self._of_lines(cited)
         if (subject := subject_of(release, understood)) == "whole":
-            lines = tell_themes(release, self.themes, language, cited, largest=True)
+            lines = tell_themes(self.themes, cited, largest=True)
             text = "\n".join([overview(release, language, cited), *lines])
-            return self._checked(text, cited, refused=False)
+            return self._checked(text, cited)
         if subject == "greeting":
-            return self._checked(greeting(release, understood, cited), cited, refused=False)
+            return self._checked(greeting(release, understood, cited), cited)
         if self.themes:
             largest = not theme_words(release, understood) and subject == "themes"
-            asked_about = things(release, understood.queries[0])
-            lines = tell_themes(release, self.themes, language, cited, largest, asked_about)
-            return self._checked("\n".join(lines), cited, refused=False)
+            lines = tell_themes(self.themes, cited, largest, things(release, understood.queries[0]))
+            return self._checked("\n".join(lines), cited)
         if self.mode.plans == "never":
             return self._of_lines(cited)
         if self.mode.plans == "only":
@@ -715,67 +720,66 @@ class Turn:
             return self._reasons(cited)
         if subject == "happened":
             nodes = named_alone(release, understood)
-            told_each = (history(release, node, language, cited) for node in nodes[:PORTRAITS])
-            text = "\n".join(filter(None, told_each)) or recorded(release, nodes, language, cited)
-            return self._checked(text, cited, refused=False)
+            told_each = (history(node, cited) for node in nodes[:PORTRAITS])
+            text = "\n".join(filter(None, told_each)) or recorded(nodes, cited)
+            return self._checked(text, cited)
         if subject == "compared":
-            texts = (portrait(release, [one], language, cited) for one in compared(release, understood))
-            return self._checked("\n".join(f"- {text}" for text in texts), cited, refused=False)
+            texts = (portrait([one], cited) for one in compared(release, understood))
+            return self._checked("\n".join(f"- {text}" for text in texts), cited)
         if (asked := self.facts) is not None and not asked.unknown and not self._is_list:
-            found = told_facts(release, asked.nodes, asked.asked, language, cited)
+            found = told_facts(asked.nodes, asked.asked, cited)
             text = " ".join(filter(None, (found.text, found.lacking)))
             if found.text:
                 if found.lacking:
-                    more = recorded(release, asked.nodes, language, cited, found.expects, found.text)
+                    more = recorded(asked.nodes, cited, found.expects, found.text)
                     text = f"{text}\n{more}".rstrip()
-                return self._checked(text, cited, refused=False)
-            found_as_set = isinstance(exact, Exact) and exact.certain and exact.set.size > 0
+                return self._checked(text, cited)
+            found_as_set = self.sure is not None and self.sure.set.size > 0
             one_asked = prepared.analysis.form is Form.SPECIFIC
             # else a reading knows of it by another way
             if one_asked and not found_as_set and not self._leads_on:
-                text = f"{text}\n{recorded(release, asked.nodes, language, cited, self._expects)}"
+                text = f"{text}\n{recorded(asked.nodes, cited, self._expects)}"
                 return self._checked(text, cited, refused=True)
         if subject == "itself":
-            where = bool(understood.own.reading.expects & int(Category.Place))
+            where = bool(self.own.reading.expects & int(Category.Place))
             nodes = named_alone(release, understood)
             if where and (unknown := nowhere(release, nodes, language)):
-                text = f"{unknown}\n{recorded(release, nodes, language, cited, self._expects)}"
+                text = f"{unknown}\n{recorded(nodes, cited, self._expects)}"
                 return self._checked(text, cited, refused=True)
-            text = portrait(release, nodes, language, cited, "where" if where else "all")
-            return self._checked(text, cited, refused=False)
+            text = portrait(nodes, cited, "where" if where else "all")
+            return self._checked(text, cited)
         # "Dolls" asks for all of them.
         if not self._is_of_kind and (concept := concept_of(release, understood)) is not None:
-            found = told_facts(release, concept.nodes, concept.asked, language, cited)
-            text = found.text or portrait(release, concept.nodes, language, cited)
-            return self._checked(text, cited, refused=False)
-        if isinstance(exact, Exact) and exact.certain:
-            return self._checked(told_set(release, exact, cited), cited, self._nothing_more())
+            found = told_facts(concept.nodes, concept.asked, cited)
+            text = found.text or portrait(concept.nodes, cited)
+            return self._checked(text, cited)
+        if self.sure is not None:
+            return self._of_plan(cited)
         # things of a kind are asked for, not one that is named beside it
         if not (self._offers and self._asks_for_kind) and (told := self._of_one_thing(cited)) is not None:
             return told
-        if (told := self._of_each(cited)) is not None:
+        if self._describes() and (told := self._of_each(cited)) is not None:
             return told
-        parsed = exact.parsed if isinstance(exact, Exact) else exact
         says_no = is_denied(parsed, prepared.analysis)
-        if (unmeasured := self._unmeasured(parsed, cited)) is not None:
+        if (unmeasured := self._unmeasured(cited)) is not None:
             return unmeasured
         if refused := refusal(release, parsed, prepared.analysis, prepared.ranked):
             text = refused if says_no else f"{refused}\n{self._recorded_of_named(cited)}".rstrip()
             return self._checked(text, cited, refused=not says_no)
-        if (told := self._of_found(cited)) is not None:
+        if self._describes() and (told := self._of_found(cited)) is not None:
             return told
-        if isinstance(exact, Exact) and exact.words:
-            return self._checked(told_set(release, exact, cited), cited, refused=False)
+        if exact is not None and exact.words:
+            return self._checked(told_set(exact, cited), cited)
         lost = lost_words(release, parsed, prepared.analysis, prepared.ranked)
         if self._means_set(lost):
-            return self._checked(self._perhaps(cited, lost), cited, refused=False)
+            return self._checked(self._perhaps(cited, lost), cited)
         # No line counts or ranks anything, and what is left of "how many people did it save?" is another number.
         reading = prepared.analysis.reading
         computed = parsed.plan.compute.kind if parsed.plan is not None else "count" if reading.counts else ""
         if parsed.plan is None and reading.counts:  # "how many *plants*", which no kind is called
             lost = lost or tuple(reading.words[at] for at in reading.heads)
         said = quoted((*parsed.negations, *lost), language)
-        unknown = release.method.sets.words(language).unknown.replace("{first}", said)
+        unknown = self.words.unknown.replace("{first}", said)
         if parsed.negations or (lost and computed in ("count", "rank", "group")):
             text = f"{unknown}\n{self._recorded_of_named(cited)}".rstrip()
             return self._checked(text, cited, refused=not self._offers)
@@ -792,10 +796,10 @@ class Turn:
         elif extracted.refused and not cited_numbers(text):
             left_out = quoted((*parsed.unknown, *parsed.left_out), language)
             if self._offers and left_out:
-                text = release.method.sets.words(language).unknown.replace("{first}", left_out)
+                text = self.words.unknown.replace("{first}", left_out)
             text = f"{text}\n{self._recorded_of_named(cited)}".rstrip()
         # said of the set that stands beside it as well
-        elif lost and isinstance(exact, Exact) and not extracted.refused:
+        elif lost and exact is not None and not extracted.refused:
             text += f"\n{unknown}"
         answers = self._offers or (bool(perhaps) and self._finds)
         return self._checked(text, cited, extracted.refused and not answers, extracted.notes)
@@ -803,7 +807,7 @@ class Turn:
     @property
     def _blurs(self) -> bool:
         """Whether the reading takes the name for that of other things as well as of those that have it whole."""
-        if self.facts is None or not isinstance(self.exact, Exact):
+        if self.facts is None or self.exact is None:
             return False
         own = set(map(self.release[Graph].iri, self.facts.nodes))
         return any(own & set(some) and set(some) - own for some in _named_in(self.exact.plan))
@@ -811,7 +815,7 @@ class Turn:
     @property
     def _agrees(self) -> bool:
         """Whether the best reading gives just what the facts tell."""
-        if self.facts is None or not isinstance(self.exact, Exact) or self.exact.set.kind != "list":
+        if self.facts is None or self.exact is None or self.exact.set.kind != "list":
             return False
         return bool(self._told_by_facts) and self._told_by_facts == set(self.exact.outcome.members.tolist())
 
@@ -826,8 +830,8 @@ class Turn:
     def _is_list(self) -> bool:
         """Whether the set is told as a whole rather than as facts: one of a kind that the question names, "which *artists*
         were born in New York", or of many; but no measures, of which a set names but the nodes."""
-        exact = self.exact
-        if not isinstance(exact, Exact) or not exact.certain or self._measures:
+        exact = self.sure
+        if exact is None or self._measures:
             return False
         if self._is_of_kind:
             return True
@@ -838,14 +842,13 @@ class Turn:
     @property
     def _is_of_kind(self) -> bool:
         """Whether the set is sure and holds several of a kind that the question names."""
-        exact, form = self.exact, self.prepared.analysis.form
-        sure = isinstance(exact, Exact) and exact.certain and exact.set.size > 0
-        return sure and self._asks_for_kind and form is not Form.SPECIFIC
+        several = self.sure is not None and self.sure.set.size > 0
+        return several and self._asks_for_kind and self.prepared.analysis.form is not Form.SPECIFIC
 
     @property
     def _asks_for_kind(self) -> bool:
         """Whether things of a kind are asked for."""
-        target = self.exact.plan.target if isinstance(self.exact, Exact) else Target()
+        target = self.exact.plan.target if self.exact is not None else Target()
         return bool(target.types or target.classes)
 
     @property
@@ -857,7 +860,7 @@ class Turn:
     @property
     def _expects(self) -> int:
         """The categories that the question words ask for, in all of its parts."""
-        found = self.prepared.understood.own.reading.expects
+        found = self.own.reading.expects
         for one in self.facts.asked if self.facts else ():
             found |= one.expects
         return found
@@ -866,7 +869,7 @@ class Turn:
     def _finds(self) -> bool:
         """Whether a reading has a set, though it is not sure, so that the data may well tell; not that of all there is."""
         exact = self.exact
-        if not isinstance(exact, Exact) or not exact.set.size:
+        if exact is None or not exact.set.size:
             return False
         return bool(exact.plan.where or self._asks_for_kind or exact.plan.compute.kind in ("rank", "group"))
 
@@ -884,10 +887,10 @@ class Turn:
         so where a number is asked for and words are not understood that are more than an aside, nor where all of a kind is
         left without them.
         """
-        exact = self.exact
-        if not isinstance(exact, Exact):
+        exact, parsed = self.exact, self.parsed
+        if exact is None:
             return False
-        parsed, kind = exact.parsed, exact.set.kind
+        kind = exact.set.kind
         if parsed.negations:  # what is found is as likely the contrary
             return False
         if kind == "ask":
@@ -903,38 +906,34 @@ class Turn:
     @property
     def _is_likely(self) -> bool:
         """Whether such a reading is more likely meant than not."""
-        return self._finds and isinstance(self.exact, Exact) and self.exact.parsed.likely
+        return self._finds and self.parsed.likely
 
     def _likeliest(self, cited: SourceList) -> str:
         """The set of a likely reading, told as what may be meant, also that it is empty; "" where there is none, and where
         all of it is cited. A yes that is not sure is none."""
         exact = self.exact
-        if not isinstance(exact, Exact) or exact.set.kind == "ask":
+        if exact is None or exact.set.kind == "ask":
             return ""
-        empty = exact.parsed.likely and not exact.set.size and bool(exact.plan.where)
+        empty = self.parsed.likely and not exact.set.size and bool(exact.plan.where)
         if not (self._is_likely or empty):
             return ""
         nodes = (self.release[Graph].node(one.iri) for one in exact.set.members)
-        if (
-            exact.set.kind == "list"
-            and not empty
-            and all(node is not None and cited.has(node) for node in nodes)
-        ):
+        all_cited = all(node is not None and cited.has(node) for node in nodes)
+        if exact.set.kind == "list" and not empty and all_cited:
             return ""
         return self._perhaps(cited)
 
     def _perhaps(self, cited: SourceList, lost: Sequence[str] = ()) -> str:
         """The set of the best reading as what may be meant, and the best lines that hold the words which it leaves out,
         unless these are ``lost``; "" without one."""
-        if not isinstance(self.exact, Exact):
+        if self.exact is None:
             return ""
-        words = self.release.method.sets.words(self.exact.set.language)
-        told = words.perhaps.replace("{what}", told_set(self.release, self.exact, cited))
-        left_out = (*self.exact.parsed.unknown, *self.exact.parsed.left_out)
+        told = self.words.perhaps.replace("{what}", told_set(self.exact, cited))
+        left_out = (*self.parsed.unknown, *self.parsed.left_out)
         if lost or not left_out:
             return told
         holding = [one for one in self.prepared.ranked[:NEAR] if holds_all(one, left_out)]
-        lines = told_lines(self.release, self.prepared.analysis.reading, holding, cited) if holding else ""
+        lines = told_lines(self.prepared.analysis.reading, holding, cited) if holding else ""
         return f"{told}\n{lines}".rstrip()
 
     def _of_lines(self, cited: SourceList) -> Written:
@@ -946,50 +945,51 @@ class Turn:
         prepared = self.prepared
         ranked = () if prepared.exhausted else prepared.ranked
         chosen, excluded = prepared.retrieved.chosen, prepared.understood.excluded
-        return extract(self.release, prepared.analysis, chosen, prepared.found, ranked, cited, excluded)
+        return extract(prepared.analysis, chosen, prepared.found, ranked, cited, excluded)
 
     def _of_plan(self, cited: SourceList) -> Written:
         """The exact set of a reading that is sure, and nothing else."""
-        if isinstance(self.exact, Exact) and self.exact.certain:
-            return self._checked(told_set(self.release, self.exact, cited), cited, self._nothing_more())
-        none = self.release.method.questions.languages[self.prepared.analysis.reading.language].none
-        return self._checked(none, cited, refused=True)
+        if self.sure is not None:
+            return self._checked(told_set(self.sure, cited), cited, self._nothing_more())
+        return self._checked(self.lexicon.none, cited, refused=True)
 
     def _recorded_of_named(self, cited: SourceList) -> str:
         """What is recorded of the one thing that the question names whole; "" where it names none or several."""
-        own = individuals(self.release, self.prepared.understood.own)
-        whole = [one for one in own if one.entities[0].how in WHOLE]
+        whole = [one for one in individuals(self.release, self.own) if one.entities[0].how in WHOLE]
         nodes = named_alone(self.release, self.prepared.understood)
         if len(whole) != 1 or not 0 < len(nodes) <= PORTRAITS:
             return ""
-        language = self.prepared.analysis.reading.language
-        return recorded(self.release, nodes, language, cited, self._expects)
+        return recorded(nodes, cited, self._expects)
 
     def _of_named(self, cited: SourceList, lost: Sequence[str]) -> Written | None:
         """What is recorded of the one thing that a question names whole, where none of the best lines that were found says
         what is asked of it; None for others."""
-        prepared, language = self.prepared, self.prepared.analysis.reading.language
-        best = prepared.ranked[:NEAR]
-        if prepared.analysis.form is not Form.SPECIFIC or self._is_likely or any(one.cued for one in best):
+        best = self.prepared.ranked[:NEAR]
+        if (
+            self.prepared.analysis.form is not Form.SPECIFIC
+            or self._is_likely
+            or any(one.cued for one in best)
+        ):
             return None
         if lost and any(holds_all(one, lost) for one in best):
             return None
         text = self._recorded_of_named(cited)
         if not text:
             return None
-        none = self.release.method.questions.languages[language].none
-        unknown = self.release.method.sets.words(language).unknown.replace("{first}", quoted(lost, language))
-        if lost or self._finds:
-            return self._checked(f"{unknown}\n{text}" if lost else text, cited, refused=False)
-        return self._checked(f"{none}\n{text}", cited, refused=True)
+        if lost:
+            unknown = self.words.unknown.replace("{first}", quoted(lost, self.language))
+            return self._checked(f"{unknown}\n{text}", cited)
+        if self._finds:
+            return self._checked(text, cited)
+        return self._checked(f"{self.lexicon.none}\n{text}", cited, refused=True)
 
-    def _unmeasured(self, parsed: Parsed, cited: SourceList) -> Written | None:
+    def _unmeasured(self, cited: SourceList) -> Written | None:
         """That a number which a verb asks for is not recorded of the one thing that is named: "what did they *pay* for X"."""
-        language, own = self.prepared.analysis.reading.language, self.prepared.understood.own
-        whole = [one for one in individuals(self.release, own) if one.entities[0].how in WHOLE]
-        if language not in LANGUAGES or len(whole) != 1 or not parsed.unknown:
+        language, unknown = self.language, self.parsed.unknown
+        whole = [one for one in individuals(self.release, self.own) if one.entities[0].how in WHOLE]
+        if language not in LANGUAGES or len(whole) != 1 or not unknown:
             return None
-        stems, relations = spoken_language(language).all_stems(parsed.unknown), self.release.method.relations
+        stems, relations = spoken_language(language).all_stems(unknown), self.release.method.relations
         ids = [
             id
             for id, words in vocabulary(language).relations.items()
@@ -1000,25 +1000,20 @@ class Turn:
             return None
         facts = Facts(self.release, language)
         text = facts.lacking(nodes[0], facts.label(ids[0]))
-        return self._checked(f"{text}\n{recorded(self.release, nodes, language, cited)}", cited, refused=True)
+        return self._checked(f"{text}\n{recorded(nodes, cited)}", cited, refused=True)
 
     def _reasons(self, cited: SourceList) -> Written:
         """Why something is, where the data tells it; else that it does not, and what it tells."""
-        release, understood = self.release, self.prepared.understood
-        language = self.prepared.analysis.reading.language
-        nodes = named_alone(release, understood)
-        if not nodes or not any(one.entities[0].how in WHOLE for one in individuals(release, understood.own)):
-            words = release.method.questions.languages[language]
-            return self._checked(words.none, cited, refused=True)
-        found = told_facts(release, nodes, REASONS, language, cited)
+        release, language = self.release, self.language
+        nodes = named_alone(release, self.prepared.understood)
+        if not nodes or not any(one.entities[0].how in WHOLE for one in individuals(release, self.own)):
+            return self._checked(self.lexicon.none, cited, refused=True)
+        found = told_facts(nodes, REASONS, cited)
         if found.text:
-            return self._checked(found.text, cited, refused=False)
-        text = (
-            sentences()
-            .forms(language)
-            .no_reason.replace("{x}", self.release[Graph].label(nodes[0], (language,)))
-        )
-        return self._checked(f"{text}\n{recorded(release, nodes, language, cited)}", cited, refused=True)
+            return self._checked(found.text, cited)
+        name = release[Graph].label(nodes[0], (language,))
+        text = sentences().forms(language).no_reason.replace("{x}", name)
+        return self._checked(f"{text}\n{recorded(nodes, cited)}", cited, refused=True)
 
     def _of_one_thing(self, cited: SourceList) -> Written | None:
         """Of one thing the facts that are asked for, where not every word is understood; where none is known and no line that
@@ -1026,57 +1021,55 @@ class Turn:
         release, asked = self.release, self.facts
         if asked is None or not asked.unknown:
             return None
-        language = self.prepared.analysis.reading.language
-        found = told_facts(release, asked.nodes, asked.asked, language, cited)
-        words = release.method.sets.words(language)
+        language, words = self.language, self.words
+        found = told_facts(asked.nodes, asked.asked, cited)
         said = quoted(asked.unknown, language)
         if found.text and (of_found := facts_of_found(release, self.prepared.understood, asked)) is not None:
-            then = told_facts(release, of_found.nodes, of_found.asked, language, cited)
+            then = told_facts(of_found.nodes, of_found.asked, cited)
             text = " ".join(filter(None, (found.text, found.lacking, then.text, then.lacking)))
-            return self._checked(text, cited, refused=False)
+            return self._checked(text, cited)
         if found.text:
             text = " ".join(filter(None, (found.text, found.lacking, words.unknown.replace("{first}", said))))
             expects = self._expects if asked.expects is None else asked.expects
             told = found.text if expects or asked.expects is None else ""  # else it may be anything
-            more = recorded(release, asked.nodes, language, cited, expects, told)
-            return self._checked(f"{text}\n{more}".rstrip(), cited, refused=False)
+            more = recorded(asked.nodes, cited, expects, told)
+            return self._checked(f"{text}\n{more}".rstrip(), cited)
         if asked.telling or not speaks(release, language):
-            text = portrait(release, asked.nodes, language, cited)
+            text = portrait(asked.nodes, cited)
             text = f"{text} {words.unknown.replace('{first}', said)}"
-            return self._checked(text, cited, refused=False)
+            return self._checked(text, cited)
         elsewhere = self._is_likely or any(
             holds_all(line, asked.unknown) for line in self.prepared.ranked[:NEAR]
         )
         if elsewhere and not asked.besides:
             return None
         refusal = words.not_told.replace("{words}", said)
-        text = f"{refusal}\n{recorded(release, asked.nodes, language, cited, self._expects)}"
+        text = f"{refusal}\n{recorded(asked.nodes, cited, self._expects)}"
         return self._checked(text, cited, refused=True)
 
     def _of_each(self, cited: SourceList) -> Written | None:
         """ "Tell me about the donors": each of the few things that the likeliest reading means; None for others."""
-        reading, exact, release = self.prepared.analysis.reading, self.exact, self.release
-        forms = compiled(release.method.questions).languages[reading.language].forms
-        if not isinstance(exact, Exact) or not forms.describing.at(
-            self.prepared.understood.own.reading.words, 0
-        ):
+        exact, lost = self.exact, self.parsed.unknown or self.parsed.unnamed
+        if exact is None or lost or exact.set.kind != "list" or not 0 < exact.set.size <= FEW:
             return None
-        lost = exact.parsed.unknown or exact.parsed.unnamed
-        if lost or exact.set.kind != "list" or not 0 < exact.set.size <= FEW:
-            return None
-        nodes = [node for one in exact.set.members if (node := release[Graph].node(one.iri)) is not None]
-        texts = (portrait(release, [node], reading.language, cited) for node in nodes)
-        partial = release.method.questions.languages[reading.language].partial
-        return self._checked("\n".join([*(f"- {text}" for text in texts), partial]), cited, refused=False)
+        nodes = (self.release[Graph].node(one.iri) for one in exact.set.members)
+        return self._portraits([node for node in nodes if node is not None], cited)
+
+    def _describes(self) -> bool:
+        """Whether the question asks to be told about something."""
+        forms = compiled(self.release.method.questions).languages[self.language].forms
+        return bool(forms.describing.at(self.own.reading.words, 0))
+
+    def _portraits(self, nodes: Sequence[int], cited: SourceList) -> Written:
+        """What is told of each of some things, which may not be all."""
+        texts = dict.fromkeys(portrait([node], cited) for node in nodes)
+        rows = [*(f"- {text}" for text in texts), self.lexicon.partial]
+        return self._checked("\n".join(rows), cited)
 
     def _of_found(self, cited: SourceList) -> Written | None:
         """ "Tell me about the panel of Anastasia in the narthex": of the best things that were found, which are told to be no
         more than that; None for other questions, and where nothing was found."""
-        reading, release = self.prepared.analysis.reading, self.release
-        forms = compiled(release.method.questions).languages[reading.language].forms
-        if not forms.describing.at(self.prepared.understood.own.reading.words, 0):
-            return None
-        facts = Facts(release, reading.language)
+        release, facts = self.release, Facts(self.release, self.language)
         found = (release[Documents].entity(one.document) for one in self.prepared.retrieved.chosen)
         nodes = [
             node
@@ -1088,9 +1081,7 @@ class Turn:
         called = [node for node in nodes if self._is_called(node)]
         # the *donors* in the church, not the church; and all of them, where the data has few
         nodes = [*dict.fromkeys((*called, *self._few_of_kind()))] or nodes
-        texts = dict.fromkeys(portrait(release, [node], reading.language, cited) for node in nodes[:FEW])
-        partial = release.method.questions.languages[reading.language].partial
-        return self._checked("\n".join([*(f"- {text}" for text in texts), partial]), cited, refused=False)
+        return self._portraits(nodes[:FEW], cited)
 
     def _few_of_kind(self) -> list[int]:
         """All things of the kind that the noun names which is asked about, where these are few."""
@@ -1117,9 +1108,11 @@ class Turn:
     def _nothing_more(self) -> bool:
         """Whether more was asked for, and everything was shown."""
         more = self.prepared.understood.follow_up.kind is Kind.MORE
-        return more and isinstance(self.exact, Exact) and not self.exact.set.size
+        return more and self.exact is not None and not self.exact.set.size
 
-    def _checked(self, text: str, cited: SourceList, refused: bool, notes: tuple[str, ...] = ()) -> Written:
+    def _checked(
+        self, text: str, cited: SourceList, refused: bool = False, notes: tuple[str, ...] = ()
+    ) -> Written:
         """A text made of the data itself, so that none of it is unsupported."""
         words = self.release.method.sets.answers
         support = check_support(text, cited.said(), self.prepared.analysis.reading, words)
@@ -1128,14 +1121,11 @@ class Turn:
 
     def _meant(self) -> Iterator[str]:
         """What may be meant by the words of a question that nothing is known of, as names that are spelt like them."""
-        parsed = self.exact.parsed if isinstance(self.exact, Exact) else self.exact
-        lost = (*(self.facts.unknown if self.facts else ()), *parsed.unknown, *parsed.unnamed)
+        lost = (*(self.facts.unknown if self.facts else ()), *self.parsed.unknown, *self.parsed.unnamed)
         words = (word for name in lost for word in name.split())
-        language, graph = self.prepared.analysis.reading.language, self.release[Graph]
         nodes = (node for word in words for node in meant(self.release[NameIndex], word))
-        if found := dict.fromkeys(graph.label(node, (language,)) for node in nodes):
-            names = quoted(found, language)
-            yield self.release.method.sets.words(language).meant.replace("{names}", names)
+        if found := dict.fromkeys(self.release[Graph].label(node, (self.language,)) for node in nodes):
+            yield self.words.meant.replace("{names}", quoted(found, self.language))
 
     def add_context(self, listed: SourceList, most: int | None = None) -> None:
         """Add the context's sources to a list, with the entities that the context shows of each; ``most`` sources in all."""
@@ -1161,13 +1151,13 @@ class Turn:
             for label in cited.suspects()
         ]
         most = places_of(self.prepared.analysis.form, self.release.method.retrieval, self.mode)
-        exact = self.exact if isinstance(self.exact, Exact) else None
+        exact = self.exact
         tells_facts = written_by == EXTRACTIVE and self._tells_facts
         unlike = exact is not None and not self._agrees and (not exact.certain or self._blurs)
         if unlike and tells_facts:
             exact = None  # what one thing is asked for is told; a set that may be meant otherwise is no part of it
         if exact is not None and exact.certain:
-            add_members(self.release, exact, cited, most)
+            add_members(exact, cited, most)
         if exact is not None and self.mode.model == "queries" and not exact.set.sparql:
             query = to_sparql(exact.plan, self.release[World])
             exact = replace(exact, set=replace(exact.set, sparql=query))
@@ -1177,9 +1167,8 @@ class Turn:
             for source in self.with_images(cited)
         )
         if read := [one.label for one in sources if one.read and one.cited]:
-            words = self.release.method.sets.words(reading.language)
             labels = ", ".join(dict.fromkeys(read))
-            notes = (*notes, Note(f"{labels}: {words.read}.", "read", labels=labels))
+            notes = (*notes, Note(f"{labels}: {self.words.read}.", "read", labels=labels))
         told = (*notes, *written.notes, *suspects)
         return Answer(
             self.prepared.understood.given,
@@ -1205,12 +1194,7 @@ class Turn:
 
     def state_after(self, answer: Answer) -> ConversationState:
         """The conversation with this turn; what a question is about is not shown by its answer."""
-        release, understood, exact, topic = (
-            self.release,
-            self.prepared.understood,
-            self.exact,
-            self.state.topic,
-        )
+        release, understood, topic = self.release, self.prepared.understood, self.state.topic
         about = spoken_of(release, understood)
         named = {release[Graph].iri(node) for node in about}
         cited = (source.iri for source in answer.sources if source.cited and source.iri)
@@ -1219,7 +1203,7 @@ class Turn:
         turn = understood.follow_up.turn(understood.question, self.prepared.analysis.form, focus, shown)
         if self._nothing_more() and topic:  # it is still about that set
             turn = replace(turn, plan=topic[-1].plan, sure=topic[-1].sure)
-        elif isinstance(exact, Exact) and (exact.certain or exact.set.size):
+        elif (exact := self.exact) is not None and (exact.certain or exact.set.size):
             turn = replace(turn, plan=stored(exact.plan), sure=exact.certain)
         return self.state.after(turn, release.method.conversation)
 

@@ -774,8 +774,10 @@ def choices_of(release: Release, exact: Exact) -> tuple[Choice, ...]:
     return tuple({one.title: one for one in reversed(found) if one.size}.values())[::-1]
 
 
-def told_set(release: Release, exact: Exact, cited: SourceList) -> str:
+def told_set(exact: Exact, cited: SourceList) -> str:
     """The set in sentences, its members cited with the triples that put them there and lead to what is told of them."""
+
+    release = cited.release
 
     def cite(iri: str) -> str:
         node = release[Graph].node(iri)
@@ -815,19 +817,18 @@ def told_to_model(release: Release, exact: Exact, analysis: Analysis) -> KnownSe
     return replace(known, answers=exact.certain and analysis.reading.rule != TELLING)
 
 
-def prove_members(release: Release, exact: Exact, nodes: Iterable[int], cited: SourceList) -> None:
+def prove_members(exact: Exact, nodes: Iterable[int], cited: SourceList) -> None:
     """To those of the set's members that are cited, why they are in it."""
-    for node in nodes:
-        if cited.has(node):
-            cited.cite(node, _triples(release, exact, node))
+    for node in filter(cited.has, nodes):
+        cited.cite(node, _triples(cited.release, exact, node))
 
 
-def add_members(release: Release, exact: Exact, cited: SourceList, most: int) -> None:
+def add_members(exact: Exact, cited: SourceList, most: int) -> None:
     """The set's first members as sources, beside those that its text cites."""
     for member in exact.set.members[:most]:
-        node = release[Graph].node(member.iri)
+        node = cited.release[Graph].node(member.iri)
         if node is not None and not cited.has(node):
-            cited.cite(node, _triples(release, exact, node))
+            cited.cite(node, _triples(cited.release, exact, node))
 
 
 def _triples(release: Release, exact: Exact, node: int) -> list[SourceTriple]:

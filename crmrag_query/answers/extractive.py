@@ -206,7 +206,6 @@ class Extracted:
 
 
 def extract(
-    release: Release,
     analysis: Analysis,
     candidates: Sequence[Candidate],
     found: Sequence[Evidence],
@@ -219,7 +218,7 @@ def extract(
 
     A refusal goes on with what the data does say of something that the question names, if it names anything.
     """
-    reading = analysis.reading
+    release, reading = cited.release, analysis.reading
     words = release.method.questions.languages[reading.language]
     linked = {word for mention in relied_on(release, analysis) for word in tokenize(mention.text)}
     meant = linked | analysis.period_words
@@ -229,9 +228,9 @@ def extract(
         return Extracted(words.none, True, notes)
     if _is_silent(release, reading, ranked):
         known = [one for one in ranked if one.mention >= ANCHORED]
-        lines = told_lines(release, reading, known, cited) if known else ""
+        lines = told_lines(reading, known, cited) if known else ""
         return Extracted(f"{words.none}\n{lines}".rstrip(), True, notes)
-    text = extract_answer(release, analysis, candidates, ranked, cited, excluded)
+    text = extract_answer(analysis, candidates, ranked, cited, excluded)
     return Extracted(text, text == words.none, notes)
 
 
@@ -251,7 +250,6 @@ def _is_silent(release: Release, reading: Reading, ranked: Sequence[Evidence]) -
 
 
 def extract_answer(
-    release: Release,
     analysis: Analysis,
     candidates: Sequence[Candidate],
     ranked: Sequence[Evidence],
@@ -264,7 +262,7 @@ def extract_answer(
     else it is what retrieval found tied to all that the question names. Where nothing is dated within a period that is asked
     for, what was merely retrieved is no answer.
     """
-    reading = analysis.reading
+    release, reading = cited.release, analysis.reading
     words = release.method.questions.languages[reading.language]
     if not ranked:
         return words.none
@@ -272,7 +270,7 @@ def extract_answer(
         if reading.rule == POLAR:  # only the lines that hold all its words, where there are any
             asked = [word for word in reading.content if word not in reading.cueing]
             ranked = [one for one in ranked if asked and holds_all(one, asked)] or ranked
-        return told_lines(release, reading, ranked, cited)
+        return told_lines(reading, ranked, cited)
     types = AskedTypes(release[Graph], reading)
     best = _best_set(release, reading, ranked, types)
     tied = tied_set(release, analysis, candidates, excluded)
@@ -281,7 +279,7 @@ def extract_answer(
         whole = tied.share >= OTHER
         named = len(tied.anchors if whole else individuals(release, analysis)) + (analysis.period is not None)
     if best is not None and (tied is None or (named < 2 and _says_more(release, best, tied, types))):
-        return _stated_set(release, reading, best, cited)
+        return _stated_set(reading, best, cited)
     if tied is not None:
         return tied_set_text(analysis, tied, cited)
     if analysis.period is not None:
@@ -295,7 +293,7 @@ def extract_answer(
     if (typed := types.of([node for node in nodes if not said or node in saying])) is not None:
         return _listed(typed, ", ".join(_kinds(typed, cited)), cited.type_triples, reading, cited)
     ranked = [one for one in ranked if not said or any(holds_all(one, [word]) for word in said)]
-    return told_lines(release, reading, ranked, cited) if ranked else words.none
+    return told_lines(reading, ranked, cited) if ranked else words.none
 
 
 def _says_more(release: Release, stated: StatedSet, tied: TiedSet, types: AskedTypes) -> bool:
@@ -312,9 +310,10 @@ def _says_more(release: Release, stated: StatedSet, tied: TiedSet, types: AskedT
     return precise or len(of_type) >= len(tied.members)
 
 
-def told_lines(release: Release, reading: Reading, ranked: Sequence[Evidence], cited: SourceList) -> str:
+def told_lines(reading: Reading, ranked: Sequence[Evidence], cited: SourceList) -> str:
     """The best lines, one a row, as long as they come near the best; one that adds nothing to those before is left out."""
-    config, words = release.method.questions.extractive, release.method.questions.languages[reading.language]
+    release, questions = cited.release, cited.release.method.questions
+    config, words = questions.extractive, questions.languages[reading.language]
     rows: list[str] = []
     told: dict[int, set[str]] = {}
     known = release.method.relations
@@ -408,12 +407,12 @@ def _best_set(
     return StatedSet(tuple(lines), members)
 
 
-def _stated_set(release: Release, reading: Reading, stated: StatedSet, cited: SourceList) -> str:
+def _stated_set(reading: Reading, stated: StatedSet, cited: SourceList) -> str:
     """The members that lines state, or how many they are; each member is a source with the triples that lead to it."""
     first = stated.lines[0]
     subjects = [one.subject for one in stated.lines[:NAMED_SUBJECTS]]
     subjects += ["…"] * (len(stated.lines) > NAMED_SUBJECTS)
-    what = f"{'; '.join(dict.fromkeys(subjects))} — {_label(release, first, reading)}"
+    what = f"{'; '.join(dict.fromkeys(subjects))} — {_label(cited.release, first, reading)}"
     leading = cited.line_triples(first.line, list(stated.members)[:1])
     n = cited.cite(first.line.entity, leading, snippet=first.text)
 

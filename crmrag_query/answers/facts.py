@@ -1094,13 +1094,10 @@ def order_of(release: Release, node: int) -> PortraitOrder:
     return next((one for key, one in sentences().portraits.items() if key == name), PortraitOrder())
 
 
-def portrait(
-    release: Release, nodes: Sequence[int], language: str, cited: SourceList, kind: Kind = "all"
-) -> str:
+def portrait(nodes: Sequence[int], cited: SourceList, kind: Kind = "all") -> str:
     """What is told of the entities of one name, a short paragraph for each of the first few, which cites it; of ``where``
-    they are alone, where that is known; ``short``: the first of its
-    facts, without texts."""
-    facts = Facts(release, language)
+    they are alone, where that is known; ``short``: the first of its facts, without texts."""
+    facts = _facts(cited)
     alike = dict[tuple[str, ...], list[int]]()
     for node in nodes[:PORTRAITS]:
         number, parts = _portrait(facts, node, cited, kind)
@@ -1130,10 +1127,10 @@ def _events_at(facts: Facts, at: Statement) -> Iterator[Statement]:
             yield Statement((*at.steps, step), through, other)
 
 
-def history(release: Release, node: int, language: str, cited: SourceList) -> str:
+def history(node: int, cited: SourceList) -> str:
     """What happened to a thing, and what that consisted of, or what somebody took part in: an event a row, in the order of
     their dates, those without last; "" where nothing is recorded."""
-    facts, graph = Facts(release, language), release[Graph]
+    release, facts, graph = cited.release, _facts(cited), cited.release[Graph]
     found = {one.end: one for one in _events_at(facts, Statement((), (), node))}
     parts = (one for event in list(found.values()) for one in _events_at(facts, event))
     found = {one.end: one for one in parts if step_code(release, one.steps[-1]) == CONSISTS} | found
@@ -1150,7 +1147,7 @@ def history(release: Release, node: int, language: str, cited: SourceList) -> st
             when = f"{date.text}: " if date else ""
             rows[f"- {when}{told}{f' ({new})' if new else ''} [{number}]"] = None
     if (left := len(ordered) - MOST_EVENTS) > 0:
-        more = release.method.sets.words(language).more
+        more = release.method.sets.words(cited.language).more
         rows[f"- {more.of(left).replace('{n}', str(left))}"] = None
     return "\n".join([facts.forms.history.replace("{x}", facts.name(node)), *rows]) if rows else ""
 
@@ -1168,16 +1165,14 @@ def _portrait(facts: Facts, node: int, cited: SourceList, kind: Kind) -> tuple[i
         found = [fact for id in order.where if (fact := facts.of(node, id)) is not None]
         if found:
             shown = [*found[:2], *(one for one in found[2:] if one.relation == COORDINATES)]
-            number = cited.cite(node, [triple for fact in shown for triple in fact.triples])
-            return number, tuple(facts.sentence(node, fact) for fact in shown)
+            return _cite(cited, node, shown), tuple(facts.sentence(node, fact) for fact in shown)
     head = list(_head(facts, node, order))
     rest = list(_distinct(facts, node, order, head))
     if kind == "short":
         plain = (fact for fact in rest if not fact.quoted and max(map(len, fact.values), default=0) <= SHORT)
         rest = list(islice(plain, FEW))
-    number = cited.cite(
-        node, [*cited.type_triples(node), *(one for fact in (*head, *rest) for one in fact.triples)]
-    )
+    cited.cite(node, cited.type_triples(node))
+    number = _cite(cited, node, (*head, *rest))
     opening = facts.typed(node)
     if clauses := facts.clauses(head):
         opening = f"{opening} {_joined(clauses, facts.forms.joint)}"
@@ -1241,9 +1236,18 @@ def _new(facts: Facts, fact: Fact, said: Collection[str], name: str) -> Fact | N
     return replace(fact, values=kept, total=fact.total - len(fact.values) + len(kept)) if kept else None
 
 
+def _facts(cited: SourceList) -> Facts:
+    return Facts(cited.release, cited.language)
+
+
+def _cite(cited: SourceList, node: int, found: Iterable[Fact]) -> int:
+    """The number of an entity as a source, with the triples of facts of it."""
+    return cited.cite(node, [one for fact in found for one in fact.triples])
+
+
 def told(facts: Facts, node: int, found: Sequence[Fact], cited: SourceList) -> str:
     """Facts of an entity as sentences, each of which cites it."""
-    number = cited.cite(node, [one for fact in found for one in fact.triples])
+    number = _cite(cited, node, found)
     return " ".join(f"{facts.sentence(node, fact)} [{number}]" for fact in found)
 
 
@@ -1290,12 +1294,10 @@ class Told:
 MOST_LINES = 5  # entities of one name that are told apart
 
 
-def told_facts(
-    release: Release, nodes: Sequence[int], asked: Sequence[Asked], language: str, cited: SourceList
-) -> Told:
+def told_facts(nodes: Sequence[int], asked: Sequence[Asked], cited: SourceList) -> Told:
     """The facts that are asked for of the entities of one name: of each the first relation that tells it; a line for each
     entity that has any. Where no entity has one of them, that is said."""
-    facts = Facts(release, language)
+    facts = _facts(cited)
     found = {node: list[Fact]() for node in nodes}
     lacking, expects = [], 0
     for one in asked:
@@ -1319,14 +1321,15 @@ def told_facts(
     head = facts.forms.alike.replace("{n}", str(len(nodes))).replace("{x}", facts.name(nodes[0]))
     lines = dict[str, list[int]]()
     for node, own in having.items():
-        number = cited.cite(node, [triple for fact in own for triple in fact.triples])
-        lines.setdefault(f"- {facts.typed(node)}: {' '.join(map(facts.entry, own))}", []).append(number)
+        line = f"- {facts.typed(node)}: {' '.join(map(facts.entry, own))}"
+        lines.setdefault(line, []).append(_cite(cited, node, own))
     if len(lines) == 1:  # records of one thing, for all that is asked
         [node, *_] = having
         return Told(told(facts, node, having[node], cited), missing, expects)
     rows = [_cited([line], numbers) for line, numbers in islice(lines.items(), MOST_LINES)]
     if (left := len(lines) - MOST_LINES) > 0:
-        rows.append(f"- {release.method.sets.words(language).more.of(left).replace('{n}', str(left))}")
+        more = cited.release.method.sets.words(cited.language).more
+        rows.append(f"- {more.of(left).replace('{n}', str(left))}")
     return Told("\n".join([head, *rows]), missing, expects)
 
 
@@ -1345,18 +1348,13 @@ def nowhere(release: Release, nodes: Sequence[int], language: str) -> str:
     return facts.lacking(nodes[0], facts.label(asked[0].relations[0]))
 
 
-def recorded(
-    release: Release, nodes: Sequence[int], language: str, cited: SourceList, expects: int = 0, said: str = ""
-) -> str:
+def recorded(nodes: Sequence[int], cited: SourceList, expects: int = 0, said: str = "") -> str:
     """What is recorded of the entities of one name, after it was said what is not; of one, what is of the categories that a
     question word asks for, too. ``said``: what was told of it; then no more than that."""
-    facts, told_before = Facts(release, language), said
-    if not said:
-        told_before = portrait(release, nodes, language, cited, "short")
+    facts, told_before = _facts(cited), said or portrait(nodes, cited, "short")
     near = facts.of_category(nodes[0], expects) if expects and len(nodes) == 1 else ()
     new = (fact for fact in near if not all(value in told_before for value in fact.values))
     if not (shown := list(islice(new, NEAR))):
         return "" if said else f"{facts.forms.recorded} {told_before}"
-    number = cited.cite(nodes[0], [triple for fact in shown for triple in fact.triples])
-    more = _cited([" ".join(map(facts.entry, shown))], [number])
+    more = _cited([" ".join(map(facts.entry, shown))], [_cite(cited, nodes[0], shown)])
     return f"{facts.forms.recorded} {more if said else f'{told_before} {more}'}"

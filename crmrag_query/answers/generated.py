@@ -24,7 +24,7 @@ from crmrag_query.answers.support import (
 )
 from crmrag_query.artifacts.release import Release
 from crmrag_query.config.loading import ContextConfig, Method
-from crmrag_query.context.context import Context, ContextLine, ContextSource, Finding, Kind
+from crmrag_query.context.context import Context, ContextLine, ContextSource, Finding, Kind, KnownSet
 from crmrag_query.errors import ModelError
 from crmrag_query.graph.graph import Graph
 from crmrag_query.llm.model import CUT, Message, Model, bare, within
@@ -53,7 +53,7 @@ def messages_for(
 
 
 # tokens of a window that are left to the answer, and to the question with earlier ones
-REPLY, ASKED = (1_500, 1_000)
+REPLY, ASKED = 1_500, 1_000
 LEAST = 500  # tokens of a context, however small the window
 
 
@@ -75,11 +75,8 @@ def most_documents(config: ContextConfig, model: Model) -> int | None:
     return table[max(known, key=len)] if known else table.get("default")
 
 
-def lines_of_set(context: Context, made: AnswerSet) -> SetLines | None:
-    """What may be said of the set that a context tells; None where it tells none."""
-    known = context.known
-    if known is None:
-        return None
+def lines_of_set(known: KnownSet, made: AnswerSet) -> SetLines:
+    """What may be said of the set that a context tells."""
     sizes = {made.size, made.total, made.identity.entities, made.identity.distinct or 0}
     left_out = [one.label for excluded in made.excluded for one in excluded.members]
     # The name of a line is what stands before the first of the joints that it is written with.
@@ -103,7 +100,7 @@ def counts_of(context: Context) -> SetLines | None:
     return SetLines(heads, each) if heads else None
 
 
-def corrected(said: str, known: AnswerSet, method: Method, told: Sequence[str] = ()) -> str:
+def corrected(said: str, known: AnswerSet, method: Method, told: Sequence[str]) -> str:
     """A text without the sentences that claim another size of a set than its own; the set's own sentence stands for the first
     of them.
 
@@ -131,15 +128,14 @@ def stream_answer(
     release: Release,
     reading: Reading,
     context: Context,
-    history: Sequence[str],
+    messages: Sequence[Message],
     cited: SourceList,
     known: AnswerSet | None = None,
-    messages: Sequence[Message] | None = None,
 ) -> Iterator[Token | Restart | Written]:
-    """The model's answer as it comes, then its end, which tells what is not supported. Where it claims another size than that
-    of the exact set, it comes again without those sentences.
+    """The model's answer to ``messages`` as it comes, then its end, which tells what is not supported. Where it claims
+    another size than that of the exact set, it comes again without those sentences.
 
-    ``known``: the set that the context tells; ``messages``: in place of those of ``messages_for``.
+    ``known``: the set that the context tells.
 
     Citations are renumbered in order of appearance and collected in ``cited`` with the triples of those lines that come
     nearest to what was said; citations of no source are dropped. Raises ModelError when the model fails, says nothing, or
@@ -155,16 +151,12 @@ def stream_answer(
         numbered[n] = source
         return n
 
-    renumberer = Renumberer(number, known is not None and context.known is not None)
-    asked = messages or messages_for(release, reading, context, history)
-    said = yield from _say(model, asked, renumberer, release)
+    renumberer = Renumberer(number, known is not None)
+    said = yield from _say(model, messages, renumberer, release)
     note: Note | None = None
     told = [line.text for line in context.known.head] if context.known is not None else []
-    if (
-        known is not None
-        and known.exhaustive
-        and (right := corrected(said, known, release.method, told)) != said
-    ):
+    right = corrected(said, known, release.method, told) if known is not None and known.exhaustive else said
+    if right != said:
         wrong = f"The model {model.name} stated another number than the set's; that sentence was replaced."
         note = Note(wrong, "number")
         said = right
@@ -202,7 +194,7 @@ def _written(
     numbered: dict[int, ContextSource],
     cited: SourceList,
     dropped: int,
-    known: AnswerSet | None = None,
+    known: AnswerSet | None,
 ) -> Written:
     lines: dict[int, list[str]] = {}  # its names, its lines in the context, and Wikidata's of it
     for n, source in numbered.items():
@@ -215,7 +207,7 @@ def _written(
         for source in context.sources
         if source.n not in cited_here
     }
-    of_set = None if known is None else lines_of_set(context, known)
+    of_set = lines_of_set(context.known, known) if known is not None and context.known is not None else None
     words = release.method.sets.answers
     support = check_support(said, lines, reading, words, dropped, counts_of(context), of_set, near)
     support = _with_attributed(support, context, numbered, cited)

@@ -80,17 +80,13 @@ def _apart(communities: Communities, found: Sequence[int]) -> tuple[int, ...]:
 
 
 def tell_themes(
-    release: Release,
-    themes: Sequence[int],
-    language: str,
-    cited: SourceList,
-    largest: bool,
-    asked: Sequence[int] = (),
+    themes: Sequence[int], cited: SourceList, largest: bool, asked: Sequence[int] = ()
 ) -> Iterator[str]:
     """Themes in lines, behind one that says whether they are the ``largest`` of all or the nearest; each cites itself and its
     most central members, those of the documents that are ``asked`` about first."""
     if not themes:
         return
+    release, language = cited.release, cited.language
     forms = sentences().forms(language).themes or sentences().forms("en").themes
     if forms is not None:
         count = f"{len(release[Communities].outermost):,}"

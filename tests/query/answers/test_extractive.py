@@ -38,7 +38,7 @@ def answered(release: Release, question: str, *first: str) -> tuple[Extracted, S
     found = gather(release, candidates, reading, config)
     cited = SourceList(release, reading.language)
     ranked = rank_evidence(found, reading, release[QueryEncoder].encode, config)
-    return extract(release, Analysis(reading), candidates, found, ranked, cited), cited
+    return extract(Analysis(reading), candidates, found, ranked, cited), cited
 
 
 ASINOU = "Panagia Phorbiotissa (Asinou)"
@@ -160,7 +160,7 @@ def test_no_line_is_encoded_unless_configured(sample: Release) -> None:
 
 def test_no_lines_no_answer(sample: Release) -> None:
     analysis = Analysis(reading_of(sample, "Who?"))
-    told = extract(sample, analysis, [], [], [], SourceList(sample, "en"))
+    told = extract(analysis, [], [], [], SourceList(sample, "en"))
     assert told.refused and told.text
 
 
@@ -171,3 +171,11 @@ def test_no_lines_no_answer(sample: Release) -> None:
 )  # fmt: skip
 def test_forms_of_a_word_share_all_but_the_ending(word: str, asked: str, same: bool) -> None:
     assert same_stem(word, asked) is same
+
+
+def test_a_list_says_how_many_it_leaves_out(sample: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sample.method.questions.extractive.__dict__, "listed_items", 2)
+    head, *rows = answered(sample, "Which churches are there?")[0].text.split("\n")
+    every = int(head.partition("(")[2].partition(")")[0])
+    words = sample.method.questions.languages["en"]
+    assert len(rows) == 4 and rows[2:] == [words.more.format(count=every - 2), words.partial]

@@ -330,7 +330,7 @@ def test_every_relation_that_is_told_is_known(shore: Release) -> None:
 @pytest.mark.parametrize("language", ["en", "fr", "de", "el", "nl", "it", "es", "xx"])
 def test_every_node_has_a_portrait_in_every_language(shore: Release, language: str) -> None:
     for node in range(shore[Graph].nodes):
-        told = portrait(shore, [node], language, SourceList(shore, language))
+        told = portrait([node], SourceList(shore, language))
         assert told and "{" not in told
 
 

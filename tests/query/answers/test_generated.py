@@ -62,7 +62,8 @@ def written(
 ) -> tuple[Written, tuple[Source, ...]]:
     reading = reading_of(release, question)
     cited = SourceList(release, reading.language)
-    *tokens, end = stream_answer(model, release, reading, context, history, cited)
+    messages = messages_for(release, reading, context, history)
+    *tokens, end = stream_answer(model, release, reading, context, messages, cited)
     assert isinstance(end, Written)
     assert "".join(token.text for token in tokens if isinstance(token, Token)) == end.text
     return end, cited.sources()
