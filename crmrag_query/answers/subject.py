@@ -637,14 +637,9 @@ class _Asking:
 
     @cached_property
     def heard(self) -> dict[int, Heard]:
-        return (
-            {}
-            if not self.of_one
-            else {
-                node: Heard(self.release, self.own.code, node, statements_of(self.release, node))
-                for node in self.nodes
-            }
-        )
+        """What is stated of each of the things, where facts of one are asked for."""
+        release, nodes = self.release, self.nodes if self.of_one else ()
+        return {node: Heard(release, self.own.code, node, statements_of(release, node)) for node in nodes}
 
     @cached_property
     def describing(self) -> frozenset[str]:
@@ -666,6 +661,9 @@ class _Asking:
             if any(one.nodes.size and np.isin(self.nodes, one.nodes).any() for one in kinds)
             for word in self.words[at : at + length]
         )
+
+    def _category(self, at: int) -> int:
+        return _category(self.own, self.language, self.words[at])
 
     def _is_noun(self, span: PhraseSpan) -> bool:
         return (span.first, span.last) in self.nouns
@@ -712,7 +710,7 @@ class _Asking:
     def _happens(self) -> frozenset[str]:
         """The stems of what happens in the thing, where it is an event."""
         schema, code = self.release[Lexicon].schema, self.own.code
-        if any(category_name(self.release[Graph], node) != "Event" for node in self.nodes):
+        if self._categories != {"Event"}:
             return frozenset()
         kinds = schema.kinds(np.array(self.nodes, np.int32))
         found = self.release[Lexicon].class_stems(kinds, code)
@@ -785,7 +783,7 @@ class _Asking:
         verbs: list[PhraseSpan] = []
         for first, last in clauses:
             says = (at for at in range(first, last) if self._says(at) or not self.words[at])
-            opens = next((at for at in says if not _category(self.own, self.language, self.words[at])), last)
+            opens = next((at for at in says if not self._category(at)), last)
             own_words = self.words[first : opens if len(clauses) == 1 else last]  # "*when and where* was"
             wanted = _expected(self.own, self.language, own_words) | (expects if len(clauses) == 1 else 0)
             wanted |= self._kind_asked(first, last)
@@ -915,7 +913,7 @@ class _Asking:
         held = places(own).union(said)
         if whose and (at + 1 in held or not self.language.forms.articles.at(self.words, at - 1)):
             return False  # "who was the *first* owner", "who *went*"
-        return at not in held and not _category(self.own, self.language, self.words[at])
+        return at not in held and not self._category(at)
 
     def _kind_asked(self, first: int, last: int) -> int:
         """Actors or places, where the noun behind "which" means nothing else: "which *painter*"."""
@@ -940,8 +938,7 @@ class _Asking:
             return Asked(("made_of", "medium_note"))
         before = self.words.index("") - 1 if "" in words else 0
         inside = before > first and self.words[before] in self.own.roles["prepositions.place"]
-        things = all(category_name(self.release[Graph], node) == "Thing" for node in self.nodes)
-        if wanted == int(Category.Actor) and inside and things:
+        if wanted == int(Category.Actor) and inside and self._categories == {"Thing"}:
             return Asked(("depicts",), expects=wanted)
         return None
 
@@ -1010,7 +1007,7 @@ class _Asking:
 
     def _is_kind(self, span: PhraseSpan) -> bool:
         """Whether words only say what kind of thing is asked for: "in what *year*"."""
-        return all(_category(self.own, self.language, self.words[at]) for at in range(span.first, span.last))
+        return all(self._category(at) for at in range(span.first, span.last))
 
     def _behind(self, own: Sequence[PhraseSpan]) -> dict[int, frozenset[Steps]]:
         """For ``Clause.behind``."""
@@ -1038,7 +1035,7 @@ class _Asking:
             if self.words[at] in self.kinds
             or (
                 wanted
-                and _category(self.own, self.language, self.words[at])
+                and self._category(at)
                 and self._stems[at] not in self._own_nouns  # "who were his *pupils*"
             )
         }
@@ -1114,45 +1111,93 @@ class _Asking:
     ) -> Iterator[tuple[str, ...]]:
         """The relations that phrases ask for, for each fact those that may tell it; ``of_what``: "what" asks for it, which is
         never somebody, somewhere or some time: "de *qué* está hecho"."""
-        release, nodes, asked = self.release, self.nodes, dict[tuple[str, ...], None]()
-        verbs = self._verbs(chosen)
+        asked, after, verbs = dict[tuple[str, ...], None](), 0, self._verbs(chosen)
         ends = [_said_by(self.spans, one) for one in chosen if self._is_noun(one)]
-        after = 0
         for span in verbs:
             said = _said_by(self.spans, span)
             # What a question word asks for it asks of the verb behind it.
-            expects = (
-                _expected(self.own, self.language, self.words[after : span.first])
-                if len(verbs) > 1
-                else wanted
-            )
+            before = self.words[after : span.first]
+            expects = _expected(self.own, self.language, before) if len(verbs) > 1 else wanted
             with_noun = [tuple(id for id in said if id in noun) for noun in ends]
             ends = [noun for noun, both in zip(ends, with_noun, strict=True) if not both]
             for both in filter(None, with_noun):  # "What *material* is X *made of*?"
-                asked.update(dict.fromkeys(_fitting(release, both, 0, nodes, True)))
+                asked.update(dict.fromkeys(self._fitting(both, 0, True)))
             if any(with_noun) and not expects:
                 continue  # the noun says which of what the verb may ask for is meant
-            fittings = tuple(_fitting(release, said, expects, nodes, _is_measured(release, said)))
-            if (
-                fittings or not expects
-            ):  # "*when* and in which part of Vienna was X *born*" asks of the second
-                after = span.last
+            fittings = tuple(self._fitting(said, expects, _is_measured(self.release, said)))
+            if fittings or not expects:
+                after = span.last  # "*when* and in which part of Vienna was X *born*" asks of the second
             if of_what and not expects:
-                elsewhere = frozenset(_OF_CATEGORY.values())
-                things = (
-                    tuple(
-                        id
-                        for id in one
-                        if not any(_leads_to(release.method.relations[id], what) for what in elsewhere)
-                    )
-                    for one in fittings
-                )
+                things = (tuple(id for id in one if not self._leads_elsewhere(id)) for one in fittings)
                 fittings = tuple(filter(None, things)) or fittings
-            for fitting in fittings:
-                if not _is_turned(release, fitting, span, self.words, nodes, expects):
-                    asked[fitting] = None
-        asked.update(dict.fromkeys(one for said in ends for one in _fitting(release, said, 0, nodes, True)))
+            asked.update(dict.fromkeys(one for one in fittings if not self._is_turned(one, span, expects)))
+        asked.update(dict.fromkeys(one for said in ends for one in self._fitting(said, 0, True)))
         yield from asked
+
+    def _leads_elsewhere(self, relation: str) -> bool:
+        """Whether a relation leads to somebody, somewhere or some time."""
+        known = self.release.method.relations[relation]
+        return any(_leads_to(known, what) for what in _OF_CATEGORY.values())
+
+    @cached_property
+    def _categories(self) -> set[str]:
+        """Names of the categories of the things."""
+        return {category_name(self.release[Graph], node) for node in self.nodes}
+
+    def _fitting(self, said: tuple[str, ...], expects: int, plain: bool) -> Iterator[tuple[str, ...]]:
+        """Of the relations said, and of those that tell of the same event, those that things of this kind have and that lead
+        to what a question word asks for, for each that does; without such words those said, where these say it by themselves
+        (``plain``)."""
+        relations, categories = self.release.method.relations, self._categories
+        own = [id for id in said if id in relations and categories & set(relations[id].domain)]
+        wanted = [_OF_CATEGORY[one] for one in _OF_CATEGORY if expects & int(Category[one])]
+        events = {  # of the parts of a thing other relations tell what this one does not
+            path[:-1]
+            for id in said
+            if id in relations
+            for path in relations[id].direct
+            if not all(step.startswith(PART) for step in path[:-1])
+        }
+        near = [
+            id
+            for id, one in relations.items()
+            if categories & set(one.domain) and any(path[:-1] in events for path in one.direct)
+        ]
+        for what in wanted:
+            told = [id for id in dict.fromkeys((*own, *near)) if _leads_to(relations[id], what)]
+            if told:
+                yield (*told, *(id for id in own if id in TELLING_NOTES and id not in told))
+            elif what == "date":
+                when = [(id,) for id in dict.fromkeys(id for one in own for id in relations[one].when)]
+                known = [ids for ids in when if any_known(self.release, self.nodes, [Asked(ids)])]
+                yield from known
+        if plain or not wanted:
+            others = tuple(
+                id
+                for id in own
+                if not any(_leads_to(relations[id], what) for what in wanted)
+                and not (wanted and relations[id].value == "text")
+            )
+            if others and (plain or expects == 0):
+                yield others
+
+    def _is_turned(self, relations: Sequence[str], span: PhraseSpan, expects: int) -> bool:
+        """Whether the thing stands at the far end of what is said: "What depicts X?" asks for no fact of X."""
+        first = self.release.method.relations[relations[0]]
+        if expects and not expects & sum(int(Category[name]) for name in first.domain):
+            return False  # who "sat for X" is no thing that shows anybody
+        of_entities = first.value == "entity" and not first.literals.value
+        if not of_entities or self._categories.isdisjoint(first.range) or span.role == "ends":
+            return False
+        if ("" in self.words[: span.first]) is not (span.role == "backward"):
+            return False
+        # Where the verb stands before its subject, "¿De qué está hecho X?", the data tells which end X is.
+        facts = Facts(self.release, "")
+
+        def leads(inverse: bool) -> bool:
+            return any(facts.of(node, relations[0], inverse) is not None for node in self.nodes)
+
+        return leads(True) or not leads(False)
 
 
 _ASKED_BY = {
@@ -1250,82 +1295,10 @@ TELLING_NOTES = ("credit_line", "provenance_note")
 """Texts that name people, places and dates, and are told where the data states these in no other way."""
 
 
-def _fitting(
-    release: Release, said: tuple[str, ...], expects: int, nodes: tuple[int, ...], plain: bool
-) -> Iterator[tuple[str, ...]]:
-    """Of the relations said, and of those that tell of the same event, those that things of this kind have and that lead to
-    what a question word asks for, for each that does; without such words those said, where these say it by themselves
-    (``plain``)."""
-    relations = release.method.relations
-    categories = {category_name(release[Graph], node) for node in nodes}
-    own = [id for id in said if id in relations and categories & set(relations[id].domain)]
-    wanted = [_OF_CATEGORY[one] for one in _OF_CATEGORY if expects & int(Category[one])]
-    events = {  # of the parts of a thing other relations tell what this one does not
-        path[:-1]
-        for id in said
-        if id in relations
-        for path in relations[id].direct
-        if not all(step.startswith(PART) for step in path[:-1])
-    }
-    near = [
-        id
-        for id, one in relations.items()
-        if categories & set(one.domain) and any(path[:-1] in events for path in one.direct)
-    ]
-    for what in wanted:
-        told = [id for id in dict.fromkeys((*own, *near)) if _leads_to(relations[id], what)]
-        if told:
-            yield (*told, *(id for id in own if id in TELLING_NOTES and id not in told))
-        elif what == "date":
-            when = [(id,) for id in dict.fromkeys(id for one in own for id in relations[one].when)]
-            known = [ids for ids in when if any_known(release, nodes, [Asked(ids)])]
-            yield from known
-    if plain or not wanted:
-        others = tuple(
-            id
-            for id in own
-            if not any(_leads_to(relations[id], what) for what in wanted)
-            and not (wanted and relations[id].value == "text")
-        )
-        if others and (plain or expects == 0):
-            yield others
-
-
 def _leads_to(relation: Relation, what: str) -> bool:
     if what == "date":
         return relation.value == "date"
     return what in relation.range and relation.value == "entity"
-
-
-def _is_turned(
-    release: Release,
-    relations: Sequence[str],
-    span: PhraseSpan,
-    words: Sequence[str],
-    nodes: tuple[int, ...],
-    expects: int,
-) -> bool:
-    """Whether the thing stands at the far end of what is said: "What depicts X?" asks for no fact of X."""
-    first = release.method.relations[relations[0]]
-    if expects and not expects & sum(int(Category[name]) for name in first.domain):
-        return False  # who "sat for X" is no thing that shows anybody
-    categories = {category_name(release[Graph], node) for node in nodes}
-    if (
-        first.value != "entity"
-        or first.literals.value
-        or not categories & set(first.range)
-        or span.role == "ends"
-    ):
-        return False
-    before = "" in words[: span.first]
-    if before is not (span.role == "backward"):
-        return False
-    # Where the verb stands before its subject, "¿De qué está hecho X?", the data tells which end X is.
-    facts = Facts(release, "")
-    ahead, back = (
-        any(facts.of(node, relations[0], inverse) is not None for node in nodes) for inverse in (False, True)
-    )
-    return back or not ahead
 
 
 def greeted(words: Sequence[str]) -> str:
