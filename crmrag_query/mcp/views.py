@@ -108,7 +108,7 @@ class DatasetsView(View):
 
 class SourceView(View):
     """A numbered source, cited in the answer as [n]: an entity, the line of its document that bears most on what was said,
-    and the first of the triples that this rests on. Of another `kind` (passage, community, row, path, tool): its own
+    and the first of the triples that this rests on. Of another `kind` (community, row, path, tool): its own
     `text`, and the first `entities` that it rests on."""
 
     n: int
