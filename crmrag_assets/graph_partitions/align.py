@@ -24,6 +24,7 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from crmrag_assets.graph_partitions.cut import both_ways
 from crmrag_query.config.loading import AlignmentConfig
 from crmrag_query.graph_partitions import Aligner, PartitionEdges
 
@@ -98,8 +99,7 @@ def adjacency(edges: PartitionEdges, parts: int, kind: str) -> Tensor:
     """How parts are joined, sparse [parts, parts]: weights ``normal`` with the part itself (GCN), ``mean`` of the neighbours,
     or their ``sum``, that of the part that is joined most being 1: larger sums would drown the part itself."""
     weight = edges.weight.astype(np.float64)
-    ends = np.append(edges.low, edges.high), np.append(edges.high, edges.low)
-    found: Any = sparse.csr_array((np.append(weight, weight), ends), shape=(parts, parts))
+    found: Any = both_ways(edges.low, edges.high, weight, parts)
     if kind == "normal":
         found = found / max(float(weight.mean()) if len(weight) else 1.0, 1e-12) + sparse.eye_array(parts)
         root = sparse.diags_array(1 / np.sqrt(found.sum(axis=1)))

@@ -8,7 +8,7 @@ small parts join the most similar that has room, and what is left is packed. All
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,10 +64,15 @@ def matrix(net: Net, nodes: Longs | Ints) -> sparse.csr_array:
     place[nodes] = np.arange(len(nodes))
     low, high = place[net.low], place[net.high]
     kept = (low >= 0) & (high >= 0)
-    low, high, weight = low[kept], high[kept], net.weight[kept]
+    return both_ways(low[kept], high[kept], net.weight[kept], len(nodes))
+
+
+def both_ways(
+    low: npt.NDArray[np.integer], high: npt.NDArray[np.integer], weight: npt.NDArray[np.floating], count: int
+) -> sparse.csr_array:
+    """The weights of edges between ``count`` nodes, from either end."""
     ends = np.concatenate([low, high]), np.concatenate([high, low])
-    found = sparse.coo_array((np.concatenate([weight, weight]), ends), shape=(len(nodes), len(nodes)))
-    return cast(sparse.csr_array, found.tocsr())
+    return sparse.csr_array((np.concatenate([weight, weight]), ends), shape=(count, count))
 
 
 def balanced(net: Net, nodes: Longs | Ints, settings: GraphPartitionsConfig) -> Longs:

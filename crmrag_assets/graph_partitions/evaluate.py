@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from crmrag_assets.communities.detect import Net, leiden, modularity
-from crmrag_assets.graph_partitions.cut import SEED, centroids, numbered
+from crmrag_assets.graph_partitions.cut import SEED, both_ways, centroids, numbered
 from crmrag_query.documents.documents import FR, INCOMING, OUTGOING, TYPE, Documents, open_table
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import BuildError
@@ -137,6 +137,7 @@ class Maker:
             first = group[: len(SHARES)]
             first[:] = np.arange(len(first))
         told, tested = set[str](), min(TESTED, max(1, self.count // 10))
+        across = self._across if self.worded is not None else self._by_parts
         rows: list[tuple[str, str, str, tuple[int, ...], tuple[int, ...]]] = []
         for split, number, count in (
             (TRAIN, 0, self.count),
@@ -145,10 +146,10 @@ class Maker:
             (UNSEEN, 2, tested),
         ):
             among = group == number
-            kinds = ((INSIDE, count - count // 2, self._inside), (ACROSS, count // 2, self._across))
-            for kind, wanted, maker in kinds:
-                made = maker(among, chance)
-                for one in _so_many(made, wanted, told if split == SEEN else set()):
+            kinds = ((INSIDE, count - count // 2, self._inside), (ACROSS, count // 2, across))
+            for kind, wanted, maker in kinds if among.any() else ():
+                make = partial(maker, among, np.flatnonzero(among), chance)
+                for one in _so_many(make, wanted, told if split == SEEN else set()):
                     rows.append((one.text, kind, split, one.entities, one.parts))
                     if split == TRAIN:
                         told.add(one.text)
@@ -166,50 +167,47 @@ class Maker:
     def _form(self, forms: tuple[str, ...], chance: np.random.Generator, **words: str) -> str:
         return forms[int(chance.integers(len(forms)))].format(**words)
 
-    def _inside(self, among: npt.NDArray[np.bool_], chance: np.random.Generator) -> Iterator[Question | None]:
+    def _inside(
+        self, among: npt.NDArray[np.bool_], chosen: Longs, chance: np.random.Generator
+    ) -> Question | None:
         """About one thing; where relations have words, every other about what is joined to it within its part."""
-        part, chosen = self.partitions.part, np.flatnonzero(among)
-        while len(chosen):
-            one = _any(chosen, chance)
-            if self.worded is None or chance.random() < 0.5:
-                text = self._form(OF_ONE, chance, a=self._name(one))
-                yield Question(text, INSIDE, (one,), (int(part[one]),))
-                continue
-            walk = self._walk(one, 1, chance)
-            if walk is None or not among[walk[0][-1]] or part[walk[0][-1]] != part[one]:
-                yield None
-                continue
-            yield self._related(walk, chance)
+        part, one = self.partitions.part, _any(chosen, chance)
+        if self.worded is None or chance.random() < 0.5:
+            text = self._form(OF_ONE, chance, a=self._name(one))
+            return Question(text, INSIDE, (one,), (int(part[one]),))
+        walk = self._walk(one, 1, chance)
+        if walk is None or not among[walk[0][-1]] or part[walk[0][-1]] != part[one]:
+            return None
+        return self._related(walk, chance)
 
-    def _across(self, among: npt.NDArray[np.bool_], chance: np.random.Generator) -> Iterator[Question | None]:
-        """About what several steps lead to: through documents where relations have words, else from part to part."""
-        part, chosen = self.partitions.part, np.flatnonzero(among)
-        if self.worded is not None:
-            while len(chosen):
-                walk = self._walk(_any(chosen, chance), int(chance.integers(STEPS.start, STEPS.stop)), chance)
-                if walk is None or not among[walk[0][-1]] or len(set(part[list(walk[0])].tolist())) < 2:
-                    yield None
-                    continue
-                yield self._related(walk, chance)
-            return
-        coarse = _Coarse.of(self.edges, len(self.partitions))
-        while len(chosen):
-            parts = coarse.walk(
-                int(part[_any(chosen, chance)]), int(chance.integers(STEPS.start, STEPS.stop)), chance
-            )
-            if parts is None:
-                yield None
-                continue
-            members = [
-                own[among[own]]
-                for own in (self.partitions.members(parts[0]), self.partitions.members(parts[-1]))
-            ]
-            if not all(len(own) for own in members):
-                yield None
-                continue
-            a, b = (_any(own, chance) for own in members)
-            text = self._form(OF_TWO, chance, a=self._name(a), b=self._name(b))
-            yield Question(text, ACROSS, (a, b), tuple(sorted(set(parts))))
+    def _across(
+        self, among: npt.NDArray[np.bool_], chosen: Longs, chance: np.random.Generator
+    ) -> Question | None:
+        """About what several steps through documents lead to."""
+        walk = self._walk(_any(chosen, chance), int(chance.integers(STEPS.start, STEPS.stop)), chance)
+        if walk is None or not among[walk[0][-1]] or len(set(self.partitions.part[[*walk[0]]].tolist())) < 2:
+            return None
+        return self._related(walk, chance)
+
+    def _by_parts(
+        self, among: npt.NDArray[np.bool_], chosen: Longs, chance: np.random.Generator
+    ) -> Question | None:
+        """About two things that steps from part to part lead from and to, where relations have no words."""
+        start = int(self.partitions.part[_any(chosen, chance)])
+        parts = _walk(self._coarse, start, int(chance.integers(STEPS.start, STEPS.stop)), chance)
+        if parts is None:
+            return None
+        members = [own[among[own]] for own in map(self.partitions.members, (parts[0], parts[-1]))]
+        if not all(len(own) for own in members):
+            return None
+        a, b = (_any(own, chance) for own in members)
+        text = self._form(OF_TWO, chance, a=self._name(a), b=self._name(b))
+        return Question(text, ACROSS, (a, b), tuple(sorted(set(parts))))
+
+    @cached_property
+    def _coarse(self) -> sparse.csr_array:
+        edges, count = self.edges, len(self.partitions)
+        return both_ways(edges.low, edges.high, edges.weight.astype(np.float64), count)
 
     def _walk(
         self, start: int, steps: int, chance: np.random.Generator
@@ -243,39 +241,23 @@ class Maker:
         )
 
 
-@dataclass(frozen=True)
-class _Coarse:
-    """The graph of the parts, both ways: neighbours of part p are ``ptr[p]:ptr[p + 1]``."""
-
-    ptr: Longs
-    neighbour: Ints
-    weight: npt.NDArray[np.float64]
-
-    @classmethod
-    def of(cls, edges: PartitionEdges, parts: int) -> _Coarse:
-        source, target = np.append(edges.low, edges.high), np.append(edges.high, edges.low)
-        weight = np.append(edges.weight, edges.weight).astype(np.float64)
-        order = np.lexsort((target, source))
-        ptr = np.append(0, np.cumsum(np.bincount(source, minlength=parts)))
-        return cls(ptr, target[order].astype(np.int32), weight[order])
-
-    def walk(self, start: int, count: int, chance: np.random.Generator) -> list[int] | None:
-        """``count`` different parts, each joined to the one before, the more strongly the likelier."""
-        seen = [start]
-        while len(seen) < count:
-            here = slice(int(self.ptr[seen[-1]]), int(self.ptr[seen[-1] + 1]))
-            weight = np.where(np.isin(self.neighbour[here], seen), 0.0, self.weight[here])
-            if not weight.sum():
-                return None
-            seen.append(int(chance.choice(self.neighbour[here], p=weight / weight.sum())))
-        return seen
+def _walk(joined: sparse.csr_array, start: int, count: int, chance: np.random.Generator) -> list[int] | None:
+    """``count`` different parts, each joined to the one before, the more strongly the likelier."""
+    seen = [start]
+    while len(seen) < count:
+        here = slice(joined.indptr[seen[-1]], joined.indptr[seen[-1] + 1])
+        weight = np.where(np.isin(joined.indices[here], seen), 0.0, joined.data[here])
+        if not weight.sum():
+            return None
+        seen.append(int(chance.choice(joined.indices[here], p=weight / weight.sum())))
+    return seen
 
 
-def _so_many(made: Iterator[Question | None], count: int, told: set[str]) -> Iterator[Question]:
-    """The next ``count`` of questions that were not told before; fewer where the graph does not give more."""
+def _so_many(make: Callable[[], Question | None], count: int, told: set[str]) -> Iterator[Question]:
+    """So many questions that were not told before; fewer where the graph does not give more."""
     failed = 0
     while count and failed < PATIENCE:
-        one = next(made, None)
+        one = make()
         if one is None or one.text in told:
             failed += 1
             continue
