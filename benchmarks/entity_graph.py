@@ -23,9 +23,10 @@ from pathlib import Path
 import numpy as np
 
 from crmrag_assets.build.context import open_context
-from crmrag_assets.build.step import BuildContext, chunks_of, chunks_to_make, run_step
+from crmrag_assets.build.step import BuildContext, chunks_to_make, run_step
+from crmrag_assets.indexes.aggregation import MatchFiles
 from crmrag_assets.indexes.entity_graph import joined, related, stated
-from crmrag_assets.opened import catalogue_of, documents_of, graph_of, numbering_of
+from crmrag_assets.opened import catalogue_of, documents_of, folders_of, graph_of, numbering_of
 from crmrag_assets.steps.indexes import write_entity_graph
 from crmrag_assets.steps.registry import STEPS
 from crmrag_query.documents.entity_graph import EntityGraph
@@ -55,8 +56,8 @@ def modularities(context: BuildContext, graph: EntityGraph) -> Iterator[tuple[st
     """What Leiden finds of three ways to join documents."""
     yield "as_built", parts(graph)
     home, weights = documents_of(context).entity_document, context.method.weights
-    folders = [context.folder("fr_documents", key) for key in chunks_of(context)]
-    matches = related(folders, numbering_of(context), home, catalogue_of(context), weights)
+    files = MatchFiles(folders_of(context, "fr_documents"), numbering_of(context))
+    matches = related(files, home, catalogue_of(context), weights)
     every = joined(
         chain(stated(graph_of(context).adjacency, home, weights), matches), documents_of(context).count
     )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from crmrag_assets.build.step import (
     BuildContext,
-    Turns,
     api_turns,
     bits_of,
     buckets_of,
@@ -25,9 +25,15 @@ from crmrag_assets.documents.portable import Numbering
 from crmrag_assets.graph.core import pointers
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE
 from crmrag_assets.harvest.report import HARVEST_JSON
-from crmrag_assets.indexes.encoder import Encoder, by_importance, encoder_for, shares_of
-from crmrag_query.artifacts.manifest import BUCKETS, Digests, digests_of
-from crmrag_query.config.datasets import EmbeddingConfig
+from crmrag_assets.indexes.encoder import (
+    Embedded,
+    Encoder,
+    by_importance,
+    encoder_for,
+    open_embedded,
+    shares_of,
+)
+from crmrag_query.artifacts.manifest import BUCKETS, digests_of
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.pages import load
 from crmrag_query.graph.arrays import Ints, Longs
@@ -35,77 +41,61 @@ from crmrag_query.graph.graph import Graph
 from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import Aggregation
 from crmrag_query.retrieval.communities import Communities, Summaries
+from crmrag_query.retrieval.dense import DenseIndex
+
+Made = TypeVar("Made")
+AT_ONCE = 2  # data sets of which is kept what is opened: a build may open a sample of one beside the whole
 
 
-@lru_cache(maxsize=2)
-def _graph(folder: Path, content: str) -> Graph:
-    return Graph.open(folder)
+def once_for(
+    *artifacts: str, and_for: Callable[[BuildContext], object] = lambda context: None
+) -> Callable[[Callable[[BuildContext], Made]], Callable[[BuildContext], Made]]:
+    """What a function makes of these artifacts, made once for each content of them, and for what ``and_for`` gives.
+
+    The function raises BuildError where one of them is not built.
+    """
+
+    def kept(make: Callable[[BuildContext], Made]) -> Callable[[BuildContext], Made]:
+        known: dict[object, Made] = {}
+
+        @wraps(make)
+        def made(context: BuildContext) -> Made:
+            of = [(context.folder(one), context.finished(one).content) for one in artifacts]
+            key = (*of, and_for(context))
+            if key not in known:
+                known[key] = make(context)
+                for old in [*known][:-AT_ONCE]:
+                    del known[old]
+            return known[key]
+
+        return made
+
+    return kept
 
 
-@lru_cache(maxsize=2)
-def _numbering(folder: Path, content: str) -> Numbering:
-    return Numbering.of(_graph(folder, content).iris)
-
-
-@lru_cache(maxsize=2)
-def _documents(folder: Path, content: str, graph: Path, graph_content: str) -> Documents:
-    return Documents.open(folder, _graph(graph, graph_content))
-
-
-@lru_cache(maxsize=2)
-def _digests(folder: Path, content: str, graph: Path, graph_content: str) -> Digests:
-    return digests_of(_documents(folder, content, graph, graph_content).texts)
-
-
-@lru_cache(maxsize=2)
-def _shares(
-    folder: Path, content: str, graph: Path, graph_content: str, ranked: Path, ranks: str
-) -> npt.NDArray[np.uint8]:
-    documents = _documents(folder, content, graph, graph_content)
-    return shares_of(by_importance(documents, Aggregation.open(ranked).pagerank))
-
-
-@lru_cache(maxsize=2)
-def _texts_by_bucket(
-    folder: Path, content: str, graph: Path, graph_content: str, ranked: Path, ranks: str, share: int
-) -> tuple[Ints, Longs]:
-    """The texts that are searched by vectors, int32, by the bucket of their entity; where each bucket begins, int64 [257]."""
-    documents = _documents(folder, content, graph, graph_content)
-    wanted = _shares(folder, content, graph, graph_content, ranked, ranks) <= share
-    texts = np.flatnonzero(wanted[documents.home]).astype(np.int32)
-    bucket = buckets_of_ids(_numbering(graph, graph_content).ids[documents.entities])[documents.home[texts]]
-    order = np.argsort(bucket, kind="stable")
-    return texts[order], pointers(bucket[order], BUCKETS)
-
-
-@lru_cache(maxsize=2)
-def _encoder(embedding: EmbeddingConfig, root: Path, threads: int, turns: Turns | None) -> Encoder:
-    return encoder_for(embedding, root, threads, turns)
-
-
-def _made(context: BuildContext, *artifacts: str) -> list[Any]:
-    """Folder and content of each of these artifacts; BuildError when one is not built."""
-    return [part for one in artifacts for part in (context.folder(one), context.finished(one).content)]
-
-
+@once_for("graph")
 def graph_of(context: BuildContext) -> Graph:
-    """The data set's graph, mapped; BuildError when it is not built."""
-    return _graph(*_made(context, "graph"))
+    """The data set's graph, mapped."""
+    return Graph.open(context.folder("graph"))
 
 
+@once_for("graph")
 def numbering_of(context: BuildContext) -> Numbering:
     """The graph's nodes by their ids."""
-    return _numbering(*_made(context, "graph"))
+    return Numbering.of(graph_of(context).iris)
 
 
+@once_for("documents", "graph")
 def documents_of(context: BuildContext) -> Documents:
     """The data set's final documents, mapped."""
-    return _documents(*_made(context, "documents", "graph"))
+    return Documents.open(context.folder("documents"), graph_of(context))
 
 
+@once_for("documents", "graph", "aggregation_index")
 def shares_with(context: BuildContext) -> npt.NDArray[np.uint8]:
     """From which share on each document has vectors, in per cent, uint8 [documents]: the most important ones first."""
-    return _shares(*_made(context, "documents", "graph", "aggregation_index"))
+    ranked = Aggregation.open(context.folder("aggregation_index")).pagerank
+    return shares_of(by_importance(documents_of(context), ranked))
 
 
 def with_vectors(context: BuildContext) -> npt.NDArray[np.bool_]:
@@ -118,18 +108,38 @@ def texts_with_vectors(context: BuildContext) -> Ints:
     return np.flatnonzero(with_vectors(context)[documents_of(context).home]).astype(np.int32)
 
 
+@once_for("documents", "graph", "aggregation_index", and_for=lambda context: context.share)
+def _texts_by_bucket(context: BuildContext) -> tuple[Ints, Longs]:
+    """The texts that are searched by vectors, int32, by the bucket of their entity; where each bucket begins, int64 [257]."""
+    documents, texts = documents_of(context), texts_with_vectors(context)
+    bucket = buckets_of_ids(numbering_of(context).ids[documents.entities])[documents.home[texts]]
+    order = np.argsort(bucket, kind="stable")
+    return texts[order], pointers(bucket[order], BUCKETS)
+
+
 def texts_in_chunk(context: BuildContext, chunk: str) -> Ints:
     """Of the texts that are searched by vectors those of a chunk, int32, ascending: the documents whose entities belong to
     ``chunk``, then the passages that lead to them."""
-    made = _made(context, "documents", "graph", "aggregation_index")
-    texts, begin = _texts_by_bucket(*made, context.share)
+    texts, begin = _texts_by_bucket(context)
     found = buckets_of(chunk, bits_of(context))
     return np.sort(texts[begin[found.start] : begin[found.stop]])
 
 
+@once_for("documents", "graph")
 def text_digests(context: BuildContext) -> npt.NDArray[np.uint64]:
     """SHA-256 of the final text of each document, then of each passage, uint64 [texts, 4]."""
-    return _digests(*_made(context, "documents", "graph")).view(np.uint64)
+    return digests_of(documents_of(context).texts).view(np.uint64)
+
+
+def embedded_of(context: BuildContext) -> Iterator[Embedded]:
+    """The vectors of every chunk, mapped, with whose they are."""
+    for chunk in chunks_of(context):
+        yield open_embedded(context.folder("embeddings", chunk), texts_in_chunk(context, chunk))
+
+
+def dense_of(context: BuildContext) -> DenseIndex:
+    """The dense index, mapped."""
+    return DenseIndex.open(context.folder("faiss_index"), context.method.dense)
 
 
 def texts_hash(context: BuildContext, chunk: str) -> str:
@@ -151,22 +161,17 @@ def summaries_of(context: BuildContext) -> Summaries:
     return Summaries.open(folder, communities, documents_of(context), context.method)
 
 
+@once_for(and_for=lambda one: (one.config.embedding, one.data, one.threads, api_turns(one)))
 def encoder_of(context: BuildContext) -> Encoder:
     """The encoder that the data set's configuration names."""
     root = context.data / "encoders"
-    return _encoder(context.config.embedding, root, context.threads, api_turns(context))
+    return encoder_for(context.config.embedding, root, context.threads, api_turns(context))
 
 
-_CATALOGUES: dict[tuple[str, str], Catalogue] = {}
-
-
+@once_for(and_for=lambda context: (context.method.relationships, config_of(context, "relationships")))
 def catalogue_of(context: BuildContext) -> Catalogue:
-    """The relationships in use, read once for a configuration."""
-    key = context.method.relationships, config_of(context, "relationships")
-    if key not in _CATALOGUES:
-        _CATALOGUES.clear()
-        _CATALOGUES[key] = Catalogue.load(context.method)
-    return _CATALOGUES[key]
+    """The relationships in use."""
+    return Catalogue.load(context.method)
 
 
 def harvest_of(context: BuildContext) -> dict[str, Any]:
@@ -182,9 +187,14 @@ def page_rows(context: BuildContext, artifact: str, name: str) -> list[dict[str,
     return [row for folder in folders for row in load(folder, name)]
 
 
+def folders_of(context: BuildContext, artifact: str) -> list[Path]:
+    """The folders of all chunks of an artifact, in order."""
+    return [context.folder(artifact, chunk) for chunk in chunks_of(context)]
+
+
 def prefetched(context: BuildContext) -> list[Path]:
     """The triples of every chunk, in order."""
-    return [context.folder("prefetch", chunk) / TRIPLES_FILE for chunk in chunks_of(context)]
+    return [folder / TRIPLES_FILE for folder in folders_of(context, "prefetch")]
 
 
 def cache_of(context: BuildContext, name: str) -> Path:

@@ -125,9 +125,8 @@ class MatchFiles:
     def __iter__(self) -> Iterator[MatchArrays]:
         for folder, nodes in zip(self.folders, self._nodes, strict=True):
             table = open_table(folder, "matches")
-            source, relationship, target, path = (
-                table.column(name).to_numpy() for name in ("entity", "relationship", "target", "path")
-            )
+            columns = ("entity", "relationship", "target", "path")
+            source, relationship, target, path = (table.column(name).to_numpy() for name in columns)
             yield MatchArrays(nodes[source], relationship, nodes[target], path)
 
     @cached_property

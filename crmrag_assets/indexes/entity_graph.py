@@ -7,16 +7,15 @@ communities are led by artists that way; with types among the nodes they are led
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from crmrag_assets.documents.portable import Numbering, open_nodes
+from crmrag_assets.indexes.aggregation import MatchArrays
 from crmrag_query.config.loading import WeightsPart
-from crmrag_query.documents.documents import Documents, open_table
+from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.graph.arrays import Adjacency, Ints
 from crmrag_query.ontology.load import Category
@@ -63,7 +62,7 @@ def stated(adjacency: Adjacency, home: Ints, weights: WeightsPart) -> Iterator[E
 
 
 def related(
-    folders: Sequence[Path], numbering: Numbering, home: Ints, catalogue: Catalogue, weights: WeightsPart
+    matches: Iterable[MatchArrays], home: Ints, catalogue: Catalogue, weights: WeightsPart
 ) -> Iterator[Edges]:
     """Edges of relationships, chunk by chunk; each match weighs as the path does by which it was found."""
     most = max((len(one.paths) for one in catalogue), default=0)
@@ -71,12 +70,8 @@ def related(
     for number, (one, says_little) in enumerate(zip(catalogue, general(catalogue), strict=True)):
         if not says_little:
             bind[number, : len(one.paths)] = [round(UNIT * strength(way, weights)) for way in one.paths]
-    for folder in folders:
-        table, nodes = open_table(folder, "matches"), open_nodes(folder, numbering)
-        source, relationship, target, path = (
-            table.column(name).to_numpy() for name in ("entity", "relationship", "target", "path")
-        )
-        yield _between(home[nodes[source]], home[nodes[target]], bind[relationship, path])
+    for source, relationship, target, path in matches:
+        yield _between(home[source], home[target], bind[relationship, path])
 
 
 def _between(source: Ints, target: Ints, weight: npt.NDArray[np.integer]) -> Edges:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +9,14 @@ import numpy as np
 import polars as pl
 import pyarrow.compute as pc
 
-from crmrag_assets.build.step import BuildContext, chunks_of
-from crmrag_assets.indexes.encoder import Embedded, open_embedded
+from crmrag_assets.build.step import BuildContext
+from crmrag_assets.indexes.encoder import Embedded
 from crmrag_assets.opened import (
+    dense_of,
     documents_of,
+    embedded_of,
     encoder_of,
     graph_of,
-    texts_in_chunk,
     texts_with_vectors,
     with_vectors,
 )
@@ -165,7 +165,7 @@ def sparse_covers_documents(context: BuildContext) -> Finding:
 
 def dense_covers_documents(context: BuildContext) -> Finding:
     """Every document that is to have a vector by now has at least one row in the dense index, with all its passages."""
-    index, documents, chosen = _dense(context), documents_of(context), with_vectors(context)
+    index, documents, chosen = dense_of(context), documents_of(context), with_vectors(context)
     rows, indexed = len(index.window_document), np.unique(index.window_document)
     holds = collected(covered(index, chosen[documents.home])).holds
     without = np.setdiff1d(texts_with_vectors(context), indexed)[:SHOWN]
@@ -197,13 +197,9 @@ def _covers(
     return Finding(holds, says, counts, {"without": without or []}, made_anew(context, artifact))
 
 
-def _dense(context: BuildContext) -> DenseIndex:
-    return DenseIndex.open(context.folder("faiss_index"), context.method.dense)
-
-
 def dense_finds_the_nearest(context: BuildContext) -> Finding:
     """For a sample of vectors the index finds the documents that a plain scan of all does."""
-    index, documents = _dense(context), documents_of(context)
+    index, documents = dense_of(context), documents_of(context)
     rows, k = len(index.rows), min(NEAREST, int(index.encoded.sum()))
     asked = np.unique(np.linspace(0, rows - 1, min(QUESTIONS, rows)).astype(np.int64)) if k else np.arange(0)
     vectors = np.ascontiguousarray(index.rows[asked])
@@ -234,7 +230,7 @@ def vectors_are_sound(context: BuildContext) -> Finding:
     """Every vector is of finite numbers and of length 1: else rankings are nonsense. If not, the encoder gave them: the
     message names the cache to remove.
     """
-    index, documents = _dense(context), documents_of(context)
+    index, documents = dense_of(context), documents_of(context)
     count = len(index.rows)
     parts = [lengths(index.rows[block]) for block in blocks(count, SCANNED)]
     length = np.concatenate([np.empty(0, np.float32), *parts])
@@ -268,18 +264,12 @@ def vectors_are_sound(context: BuildContext) -> Finding:
     return Finding(not rows, says, counts, {"first_wrong": rows}, remedy)
 
 
-def _chunks(context: BuildContext) -> Iterator[Embedded]:
-    """The vectors of every chunk, with whose they are."""
-    for chunk in chunks_of(context):
-        yield open_embedded(context.folder("embeddings", chunk), texts_in_chunk(context, chunk))
-
-
 def vectors_are_distinct(context: BuildContext) -> Finding:
     """Few different texts have the very same vector. If there are more, the model does not tell the data's texts apart:
     choose one for its languages.
     """
     documents = documents_of(context)
-    frame = pl.concat([_prints(embedded) for embedded in _chunks(context)])
+    frame = pl.concat([_prints(embedded) for embedded in embedded_of(context)])
     same = (
         frame.group_by("vector")
         .agg(rows=pl.len(), texts=pl.col("text").n_unique(), such_as=pl.col("number").head(3))
@@ -325,7 +315,8 @@ def vectors_have_not_drifted(context: BuildContext) -> Finding:
     """The mean vector points where that of the earlier release with the same encoder does. If not, the texts became others:
     see which by `crmrag diff NAME --texts`.
     """
-    own, vectors = _dense(context), len(_dense(context).window_document)
+    own = dense_of(context)
+    vectors = len(own.window_document)
     earlier = earlier_release(context, "faiss_index", lambda release: release.manifest.share == 1)
     if context.share < 100 or earlier is None or not has_same(earlier, context, "encoder"):
         why = "no earlier release" if earlier is None else f"release {earlier.id} has another encoder"

@@ -11,7 +11,7 @@ from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, always, 
 from crmrag_assets.documents.build import write_documents, write_markdown
 from crmrag_assets.documents.chunk import ChunkDocuments, build_chunk
 from crmrag_assets.documents.setting import Setting
-from crmrag_assets.opened import catalogue_of, documents_of, graph_of, in_chunk, numbering_of
+from crmrag_assets.opened import catalogue_of, documents_of, folders_of, graph_of, in_chunk, numbering_of
 from crmrag_query.graph.arrays import FLAG_ENTITY
 
 _SETTINGS: dict[str, Setting] = {}
@@ -115,7 +115,7 @@ def write_all(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
 
     Read by `embeddings` and `bm25_index`, and at question time for the context of an answer.
     """
-    parts = [context.folder("fr_documents", key) for key in chunks_of(context)]
+    parts = folders_of(context, "fr_documents")
     counts = write_documents(setting_of(context), parts, folder, context.progress, whole_of(context))
     absorbed = [[kind, count] for kind, count in counts.pop("absorbed").items()]
     return counts | {"histograms": {"absorbed_satellites": absorbed}}

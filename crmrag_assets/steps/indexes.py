@@ -37,13 +37,11 @@ from crmrag_assets.indexes.aggregation import (
 )
 from crmrag_assets.indexes.dense import write_dense
 from crmrag_assets.indexes.encoder import (
-    Embedded,
     VectorCache,
     embed_chunk,
     encode_new,
     export_encoder,
     key_of,
-    open_embedded,
     pending,
     shares_of,
     write_embedded,
@@ -58,7 +56,9 @@ from crmrag_assets.opened import (
     cache_of,
     catalogue_of,
     documents_of,
+    embedded_of,
     encoder_of,
+    folders_of,
     graph_of,
     numbering_of,
     summaries_of,
@@ -289,13 +289,9 @@ def write_dense_index(context: BuildContext, folder: Path, chunk: str | None) ->
 
     Read at question time for documents that mean what is asked.
     """
-    chunks: list[Embedded] = [
-        open_embedded(context.folder("embeddings", key), texts_in_chunk(context, key))
-        for key in chunks_of(context)
-    ]
     dimension, codes_from = encoder_of(context).dimension, context.method.dense.codes_from
     texts, count = texts_with_vectors(context), len(documents_of(context).texts)
-    return dict(write_dense(chunks, folder, dimension, codes_from, texts, count))
+    return dict(write_dense([*embedded_of(context)], folder, dimension, codes_from, texts, count))
 
 
 def has_token_vectors(context: BuildContext) -> bool:
@@ -348,8 +344,7 @@ def write_aggregation_index(context: BuildContext, folder: Path, chunk: str | No
 
 def matches_of(context: BuildContext) -> MatchFiles:
     """The matches of the Fundamental Relationships, of all entities."""
-    folders = [context.folder("fr_documents", key) for key in chunks_of(context)]
-    return MatchFiles(folders, numbering_of(context))
+    return MatchFiles(folders_of(context, "fr_documents"), numbering_of(context))
 
 
 def dates_inputs(context: BuildContext, chunk: str | None) -> Inputs:
@@ -473,8 +468,8 @@ def write_entity_graph(context: BuildContext, folder: Path, chunk: str | None) -
     graph, documents, method = graph_of(context), documents_of(context), context.method
     kinds = satellite_kinds(graph, context.vocabulary.ontology, method)
     home = homes(documents, kinds)
-    folders = [context.folder("fr_documents", key) for key in chunks_of(context)]
-    matches = related(folders, numbering_of(context), home, catalogue_of(context), method.weights)
+    files = MatchFiles(folders_of(context, "fr_documents"), numbering_of(context))
+    matches = related(files, home, catalogue_of(context), method.weights)
     found = joined(chain(stated(graph.adjacency, home, method.weights), matches), documents.count)
     found.save(folder)
     return {
