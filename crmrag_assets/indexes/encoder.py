@@ -986,13 +986,32 @@ def encode_new(new: Mapping[bytes, str], encoder: TextEncoder, known: VectorCach
         yield start + len(part)
 
 
+def encode_whole(
+    texts: Sequence[str],
+    encoder: TextEncoder,
+    known: VectorCache,
+    progress: Progress,
+    note: str = "",
+    prefix: str = "",
+) -> tuple[Floats, list[str]]:
+    """Vectors of texts that fit a window, float32 [texts, d], and which of them were not ``known``: these are encoded.
+
+    ``prefix``: what the encoder puts before each, by which its vector is another one.
+    """
+    keys = [key_of(prefix + text) for text in texts]
+    new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known.vectors}
+    for done in encode_new(new, encoder, known):
+        progress.advance(done, len(new), note)
+    return known.rows(keys), [*new.values()]
+
+
 def pending(
     texts: Iterable[str], encoder: Encoder, cache: Path, others: Iterable[Path] = ()
-) -> tuple[int, list[str]]:
-    """What `embed_chunk` would encode: of how many of the texts, and which windows."""
+) -> tuple[int, VectorCache, dict[bytes, str]]:
+    """What `embed_chunk` would encode: of how many of the texts, into which cache, and which windows, by key."""
     by_key = {key_of(text): text for text in texts}
-    _, cuts, new = _looked_up(by_key, encoder, cache, others)
-    return sum(any(window in new for window in cuts.cuts[key]) for key in by_key), list(new.values())
+    known, cuts, new = _looked_up(by_key, encoder, cache, others)
+    return sum(any(window in new for window in cuts.cuts[key]) for key in by_key), known, new
 
 
 def lacking(
@@ -1005,15 +1024,6 @@ def lacking(
         return [any(window in new for window in cuts.cuts[key]) for key in of]
     vectors, cuts = VectorCache.open(cache, encoder.dimension).vectors, _cuts(cache, encoder)
     return [any(window not in vectors for window in cuts.cuts.get(key, (key,))) for key in of]
-
-
-def encode_lacking(
-    texts: Iterable[str], encoder: Encoder, cache: Path, others: Iterable[Path] = ()
-) -> Iterator[tuple[list[str], float]]:
-    """Encode the windows of these texts that have no vector: those of a batch, once they are kept in the cache, and which
-    share of all is done by then."""
-    known, _, new = _looked_up({key_of(text): text for text in texts}, encoder, cache, others)
-    yield from encode_batches(new, encoder, known)
 
 
 def encode_batches(

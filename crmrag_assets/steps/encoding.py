@@ -19,13 +19,12 @@ from crmrag_assets.indexes.encoder import (
     Encoder,
     cut,
     encode_batches,
-    encode_lacking,
     key_of,
     lacking,
+    pending,
 )
 from crmrag_assets.opened import documents_of, encoder_of, shares_with, text_digests, texts_in_chunk
 from crmrag_assets.steps.indexes import caches_of, new_themes, themes_of, themes_with_vectors
-from crmrag_query.graph.arrays import Ints
 
 TIMED = 24  # texts or windows encoded to measure how long that takes
 REQUEST_SECONDS = (
@@ -58,7 +57,8 @@ def left_of(context: BuildContext) -> Left:
         own, *others = caches_of(context, chunk)
         numbers = texts_in_chunk(whole, chunk)
         texts = map(documents.searched, numbers.tolist())
-        lacks = lacking(_keys(context, numbers), texts, encoder, own, others)
+        keys = [key.tobytes() for key in text_digests(context)[numbers]]  # as `key_of` tells of each
+        lacks = lacking(keys, texts, encoder, own, others)
         shares = share_of_text[numbers[np.array(lacks, bool)]]
         for share in SHARES:
             found[share] += int((shares <= share).sum())
@@ -69,11 +69,6 @@ def left_of(context: BuildContext) -> Left:
         for share in SHARES:
             found[share] += int(without[themes_with_vectors(replace(context, share=share))].sum())
     return Left(found)
-
-
-def _keys(context: BuildContext, numbers: Ints) -> list[bytes]:
-    """By which the vectors of texts are known, as `key_of` tells of each."""
-    return [key.tobytes() for key in text_digests(context)[numbers]]
 
 
 def pace_of(context: BuildContext) -> float:
@@ -114,11 +109,10 @@ def encode_ahead(context: BuildContext) -> Iterator[Batch]:
     documents, encoder, before = documents_of(context), encoder_of(context), 0
     with asking_api(context):
         for chunk in chunks_of(context):
-            numbers = texts_in_chunk(context, chunk)
-            texts = [documents.searched(number) for number in numbers.tolist()]
+            texts = map(documents.searched, texts_in_chunk(context, chunk).tolist())
             own, *others = caches_of(context, chunk)
-            lacks = sum(lacking(_keys(context, numbers), texts, encoder, own, others))
-            for windows, done in encode_lacking(texts, encoder, own, others) if lacks else ():
+            lacks, known, new = pending(texts, encoder, own, others)
+            for windows, done in encode_batches(new, encoder, known):
                 yield Batch(windows, before + round(done * lacks))
             before += lacks
         if context.config.communities:

@@ -13,14 +13,13 @@ import pyarrow.parquet as pq
 
 from crmrag_assets.build.step import BuildContext, Inputs, Stats, Step, contents
 from crmrag_assets.communities.detect import Net
-from crmrag_assets.indexes.encoder import VectorCache, encode_new, key_of
-from crmrag_assets.opened import cache_of, documents_of, encoder_of
+from crmrag_assets.indexes.encoder import VectorCache, encode_whole
+from crmrag_assets.opened import cache_of, dense_of, documents_of, encoder_of
 from crmrag_query.artifacts.manifest import canonical_json
 from crmrag_query.artifacts.release import Opener
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import BuildError
 from crmrag_query.graph_partitions import Aligner, GraphPartitions, PartitionEdges
-from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
 from crmrag_query.retrieval.sparse import SparseIndex
 
@@ -45,10 +44,6 @@ def aligner_wanted(context: BuildContext) -> bool:
 
 def net_of(context: BuildContext) -> Net:
     return Net.of(EntityGraph.open(context.folder("entity_graph")))
-
-
-def dense_of(context: BuildContext) -> DenseIndex:
-    return DenseIndex.open(context.folder("faiss_index"), context.method.dense)
 
 
 def partitions_of(context: BuildContext) -> GraphPartitions:
@@ -163,11 +158,8 @@ def encoded(context: BuildContext, questions: list[str]) -> Floats:
             f"Questions to train with cannot be encoded. {encoder.withheld}", "Or set `aligner: false`."
         )
     known = VectorCache.open(cache_of(context, "questions"), encoder.settings.dimension)
-    keys = [key_of(encoder.settings.query_prefix + question) for question in questions]
-    new = {key: question for key, question in zip(keys, questions, strict=True) if key not in known.vectors}
-    for done in encode_new(new, encoder, known):
-        context.progress.advance(done, len(new))
-    return known.rows(keys)
+    prefix = encoder.settings.query_prefix
+    return encode_whole(questions, encoder, known, context.progress, prefix=prefix)[0]
 
 
 def prepared(context: BuildContext) -> tuple[list[dict[str, Any]], Floats]:

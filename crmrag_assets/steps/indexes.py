@@ -39,7 +39,7 @@ from crmrag_assets.indexes.dense import write_dense
 from crmrag_assets.indexes.encoder import (
     VectorCache,
     embed_chunk,
-    encode_new,
+    encode_whole,
     export_encoder,
     key_of,
     pending,
@@ -111,8 +111,8 @@ def workload(context: BuildContext) -> Workload:
     for chunk in chunks_of(context):
         texts = (documents.searched(number) for number in texts_in_chunk(context, chunk).tolist())
         own, *others = caches_of(context, chunk)
-        count, windows = pending(texts, encoder, own, others)
-        found += (count, len(windows), tokens_of(context, windows))
+        count, _, windows = pending(texts, encoder, own, others)
+        found += (count, len(windows), tokens_of(context, [*windows.values()]))
     return Workload(*found.tolist())
 
 
@@ -578,15 +578,15 @@ def write_community_index(context: BuildContext, folder: Path, chunk: str | None
         postings_of(count_terms(pa.chunked_array([texts], pa.large_utf8()))), folder, context.method.sparse
     )
     chosen = themes_with_vectors(context)
-    known, new = new_themes(context, [*compress(themes, chosen)])
-    with asking_api(context):
-        for done in encode_new(new, encoder_of(context), known):
-            context.progress.advance(done, len(new))
     vectors = np.zeros((len(themes), encoder_of(context).dimension), np.float32)  # of length 0 for all others
-    vectors[chosen] = known.rows([key_of(theme) for theme in compress(themes, chosen)])
+    known = VectorCache.open(cache_of(context, "themes"), encoder_of(context).dimension)
+    with asking_api(context):
+        vectors[chosen], new = encode_whole(
+            [*compress(themes, chosen)], encoder_of(context), known, context.progress
+        )
     np.save(folder / f"{VECTORS}.npy", vectors)
     counts = {"communities": len(themes), "terms": stats["terms"], "encoded": len(new)}
-    return counts | spent(context, [*new.values()])
+    return counts | spent(context, new)
 
 
 ENTITY_GRAPH = Step(

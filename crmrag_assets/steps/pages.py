@@ -25,7 +25,7 @@ from crmrag_assets.build.step import (
     document_buckets,
     run_step,
 )
-from crmrag_assets.indexes.encoder import VectorCache, encode_new, key_of
+from crmrag_assets.indexes.encoder import VectorCache, encode_whole
 from crmrag_assets.opened import cache_of, encoder_of, graph_of, page_rows
 from crmrag_assets.release.publish import link_file
 from crmrag_assets.sources.pages.candidates import Pair, candidates, decided
@@ -295,12 +295,9 @@ def _encodes(context: BuildContext) -> bool:
 
 def _encoded(context: BuildContext, names: Sequence[str]) -> npt.NDArray[np.float32]:
     """Vectors of names, kept by their text."""
-    encoder, keys = encoder_of(context), [key_of(name) for name in names]
+    encoder = encoder_of(context)
     known = VectorCache.open(cache_of(context, "names"), encoder.dimension)
-    new = {key: name for key, name in zip(keys, names, strict=True) if key not in known.vectors}
-    for done in encode_new(new, encoder, known):
-        context.progress.advance(done, len(new), "encoding names")
-    return known.rows(keys)
+    return encode_whole(names, encoder, known, context.progress, "encoding names")[0]
 
 
 def _decided(context: BuildContext, config: PagesConfig) -> Mapping[Pair, str]:

@@ -16,11 +16,12 @@ from crmrag_assets.indexes.encoder import (
     HashEncoder,
     VectorCache,
     embed_chunk,
-    encode_lacking,
+    encode_batches,
     encoder_for,
     key_of,
     lacking,
     open_embedded,
+    pending,
     record_type,
     write_embedded,
 )
@@ -221,9 +222,11 @@ def test_what_lacks_a_vector_is_what_is_then_encoded(tmp_path: Path) -> None:
     texts = [*known, *new]
     keys = [hashlib.sha256(text.encode()).digest() for text in texts]
     assert lacking(keys, texts, encoder, path) == [True] * 4 and not encoder.counted
-    list(encode_lacking(known, encoder, path))
+    _, cache, lacks = pending(known, encoder, path)
+    list(encode_batches(lacks, encoder, cache))
     assert lacking(keys, texts, encoder, path) == [False, False, True, True]
-    before, batches = len(encoder.seen), list(encode_lacking(texts, encoder, path))
+    before, (_, cache, lacks) = len(encoder.seen), pending(texts, encoder, path)
+    batches = list(encode_batches(lacks, encoder, cache))
     assert [text for windows, _ in batches for text in windows] == encoder.seen[before:]
     assert batches[-1][1] == 1.0 and not any(lacking(keys, texts, encoder, path))
     moved = tmp_path / "80.bin"  # as when a data set grows to more chunks
