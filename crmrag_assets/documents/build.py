@@ -102,9 +102,8 @@ def chain(lengths: npt.NDArray[np.int64], thin: Bools, neighbours: Csr, rules: C
     alive, home = bytearray(b"\1") * len(size), np.arange(len(size), dtype=np.int32)
     blocks: dict[int, list[int]] = {}
     open_ = np.flatnonzero(thin & (lengths < rules.thin_characters))
-    first: list[int] = np.sort(lengths[open_] << NUMBER_BITS | open_)[
-        ::-1
-    ].tolist()  # sorted once, by length and number
+    # Sorted once, by length and number, the smallest last.
+    first: list[int] = np.sort(lengths[open_] << NUMBER_BITS | open_)[::-1].tolist()
     later: list[int] = []  # a heap of those that come on the way
     while first or later:
         turn = first.pop() if first and not (later and later[0] < first[-1]) else heapq.heappop(later)
@@ -149,11 +148,6 @@ def split(text: str, characters: int, overlap: int) -> list[tuple[int, int]]:
         )
         start = first or end - overlap
     return [*parts, (start, len(text))]
-
-
-def write_passages(setting: Setting, home: Ints, out: Path) -> int:
-    """Write the passages of all long texts, see `passages`; returns how many."""
-    return write_batches(out, "passages", passages(setting, home))
 
 
 def passages(setting: Setting, home: Ints) -> Iterator[pa.Table]:
@@ -307,12 +301,12 @@ def write_documents(
     number = (np.cumsum(chained.alive) - 1).astype(np.int32)  # of each living document in the artifact
     homes = _homes(setting, parts.entities, number[chained.home])
     np.save(out / "entity_document.npy", homes)
-    passages = write_passages(setting, homes, out)
+    passage_count = write_batches(out, "passages", passages(setting, homes))
     size, kinds = np.concatenate(lengths), Counter(satellites.kind[satellites.absorbed].tolist())
     return {
         "documents": len(size),
         "lines": total,
-        "passages": passages,
+        "passages": passage_count,
         "before_chaining": len(parts.entities),
         "entities": int(np.count_nonzero(graph.flags & FLAG_ENTITY)),
         "characters": int(size.sum()),

@@ -45,9 +45,8 @@ NOTED_TARGETS = 3  # targets of a line that are shown with notes: all would fill
 ENDS = ("P01", "P02")  # from a PC class to the domain and the range of the property that it reifies
 RECORDED = Category.Place | Category.Concept | Category.Time
 """What others' records point at: that they do is told there."""
-POINTED_AT = (
-    1.5  # triples of a property that lead to one node, from where on these are told where they are stated
-)
+POINTED_AT = 1.5
+"""Triples of a property that lead to one node, from where on these are told where they are stated."""
 
 
 @dataclass(frozen=True)
@@ -398,11 +397,9 @@ def _tables(entities: Ints, lines: pl.DataFrame) -> tuple[pa.Table, pa.Table]:
     """The documents and their lines, a text being its lines one below the other."""
     text = texts_of(lines)
     length = text.str.len_chars().cast(pl.Int32)
-    end = (length + 1).cum_sum() - 1
-    placed = lines.with_columns(text=text, length=length, end=end)
-    start = pl.col("end") - pl.col("length")
-    placed = placed.with_columns(start=start - start.first().over("doc"))
-    placed = placed.with_columns(end=pl.col("start") + pl.col("length"))
+    placed = lines.with_columns(text=text, length=length)
+    placed = placed.with_columns(end=(pl.col("length") + 1).cum_sum().over("doc") - 1)
+    placed = placed.with_columns(start=pl.col("end") - pl.col("length"))
     documents = placed.group_by("doc", maintain_order=True).agg(pl.col("text").str.join("\n"))
     columns = placed.select("kind", "key", "label", "start", "end", "total", "targets").to_arrow()
     owner = pa.array(entities[lines["doc"].to_numpy()], pa.int32())

@@ -28,7 +28,7 @@ from crmrag_assets.documents.drafts import (
 from crmrag_assets.documents.setting import Setting
 from crmrag_assets.documents.ways import Facts
 from crmrag_query.documents.documents import HEADER, LITERAL, SATELLITE, TYPE
-from crmrag_query.graph.arrays import Ints, Longs, ranges
+from crmrag_query.graph.arrays import Ints, spread
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.load import Category
 
@@ -74,22 +74,23 @@ class Described:
     @cached_property
     def literals(self) -> pl.DataFrame:
         """Literals by document, in the order of the data: ``doc``, ``property``, ``value`` on one line, ``alike``."""
-        ptr = self.graph.literal_ptr
-        doc, rows = _rows(ptr, self.entities)
+        doc, rows = spread(self.graph.literal_ptr, self.entities)
         table = self.graph.literal_table
         value = clean_all(pl.Series(pl.from_arrow(table.column("value").take(pa.array(rows)))))
         prop = table.column("property").to_numpy()[rows]
-        return pl.DataFrame({"doc": doc, "property": prop, "value": value, "alike": same_all(value)})
+        return pl.DataFrame(
+            {"doc": doc.astype(np.int32), "property": prop, "value": value, "alike": same_all(value)}
+        )
 
     @cached_property
     def names(self) -> pl.DataFrame:
         """Names by document, best first, without those that are but its notes or content, which a line of literals gives:
         ``doc``, ``text`` on one line, ``lang``, ``alike``."""
         table, ptr = self.graph.label_rows
-        doc, rows = _rows(ptr, self.entities)
+        doc, rows = spread(ptr, self.entities)
         taken = pa.table([table.column(name) for name in ("text", "lang", "kind")], ["text", "lang", "kind"])
         found = pl.DataFrame(pl.from_arrow(taken.take(pa.array(rows)))).cast(pl.String)
-        found = found.with_columns(doc=doc, text=clean_all(found["text"]))
+        found = found.with_columns(doc=doc.astype(np.int32), text=clean_all(found["text"]))
         found = found.filter(~pl.col("kind").is_in(list(UNNAMING)))
         found = found.with_columns(alike=same_all(found["text"]))
         return found.filter(~self._repeat_notes(found)).select("doc", "text", "lang", "alike")
@@ -158,12 +159,6 @@ def headings(setting: Setting, nodes: Ints) -> pl.Series:
     return pl.select(pl.format("[{}] {}", _categories(graph, nodes), label)).to_series()
 
 
-def _rows(ptr: Longs, entities: Ints) -> tuple[Ints, Longs]:
-    """All rows of these entities: place of the entity of each, and the row."""
-    count = ptr[entities + 1] - ptr[entities]
-    return np.repeat(np.arange(len(entities), dtype=np.int32), count), ranges(ptr[entities], count)
-
-
 def headers(about: Described, repeating: pl.DataFrame) -> pl.DataFrame:
     """``[Thing] Panagia Phorbiottisa``; ``repeating``: the appellations of each document that say just this name."""
     numbers = pl.DataFrame({"doc": np.arange(len(about.entities), dtype=np.int32)})
@@ -193,8 +188,12 @@ def class_drafts(about: Described, typed: pl.Series) -> pl.DataFrame:
     "Birth" of "Birth of X".
     """
     ptr, val = about.graph.type_rows
-    doc, rows = _rows(ptr, about.entities)
-    sets = pl.DataFrame({"doc": doc, "kind": val[rows]}).group_by("doc", maintain_order=True).agg("kind")
+    doc, rows = spread(ptr, about.entities)
+    sets = (
+        pl.DataFrame({"doc": doc.astype(np.int32), "kind": val[rows]})
+        .group_by("doc", maintain_order=True)
+        .agg("kind")
+    )
     distinct_sets = sets.select(pl.col("kind").unique())["kind"].to_list()
     words = pl.DataFrame(
         {"kind": distinct_sets, "body": [_classes(about.setting, one) for one in distinct_sets]},

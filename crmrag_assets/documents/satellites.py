@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from crmrag_query.config.loading import Method
-from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Bytes, Ints, Longs, ranges, run_starts
+from crmrag_query.graph.arrays import FLAG_ENTITY, Adjacency, Bytes, Ints, Longs, ranges, run_starts, spread
 from crmrag_query.graph.graph import Graph
 from crmrag_query.ontology.load import Ontology
 
@@ -36,8 +36,8 @@ class Csr:
 
     def gather(self, rows: AnyInts) -> tuple[Longs, Ints]:
         """All values of ``rows``: (index into ``rows``, value), in order of ``rows``."""
-        count = self.ptr[rows + 1] - self.ptr[rows]
-        return np.repeat(np.arange(len(rows)), count), self.val[ranges(self.ptr[rows], count)]
+        index, at = spread(self.ptr, rows)
+        return index, self.val[at]
 
 
 def csr_from_pairs(row: AnyInts, value: AnyInts, rows: int) -> Csr:

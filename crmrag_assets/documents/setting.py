@@ -69,21 +69,14 @@ def numbers_of(graph: Graph, properties: Iterable[str]) -> list[int]:
 
 @dataclass(frozen=True)
 class Setting:
-    """The graph with everything about its properties that lines are sorted out by, worked out when first asked for.
-
-    ``numbering``: of the graph's nodes, made where it is not given.
-    """
+    """The graph with everything about its properties that lines are sorted out by, worked out when first asked for."""
 
     graph: Graph
     catalogue: Catalogue
     ontology: Ontology
     method: Method
-    languages: tuple[str, ...] = ("en",)
-    known_numbering: Numbering | None = None
-
-    @cached_property
-    def numbering(self) -> Numbering:
-        return self.known_numbering or Numbering.of(self.graph.iris)
+    languages: tuple[str, ...]
+    numbering: Numbering  # of the graph's nodes
 
     @cached_property
     def satellites(self) -> Satellites:
@@ -154,11 +147,6 @@ class Setting:
         return Telling.of_setting(self)
 
     @cached_property
-    def vague(self) -> frozenset[str]:
-        """Labels of the relationships that others specialise: "has met", "by", "from"."""
-        return frozenset(self.catalogue[number].label for uppers in self.above for number in uppers)
-
-    @cached_property
     def plan(self) -> Plan:
         """How the ways are walked on this graph."""
         return make_ways_plan(self.graph.adjacency, self.ways)
@@ -166,7 +154,7 @@ class Setting:
     @cached_property
     def rules(self) -> Rules:
         """What relationship lines say of one another."""
-        return Rules.of(self.ways, self.above, self.vague, self.single)
+        return Rules.of(self.ways, self.above, self.single)
 
     @cached_property
     def names(self) -> NodeNames:
@@ -274,7 +262,7 @@ class Setting:
         text, about = distinct_pairs(
             np.concatenate([one[at], other[back]]), np.concatenate([other[at], one[back]])
         )
-        alone = (np.bincount(text, minlength=self.graph.nodes) == 1) & self._of_classes((TEXT_CLASS,))
+        alone = (np.bincount(text, minlength=self.graph.nodes) == 1) & self.of_classes(TEXT_CLASS)
         described = np.full(self.graph.nodes, -1, np.int32)
         described[text[alone[text]]] = about[alone[text]]
         return described
@@ -296,14 +284,15 @@ class Setting:
     @cached_property
     def apart(self) -> Bools:
         """bool [n]: nodes that texts do not point at."""
-        return self._of_classes(self.method.documents.apart)
+        return self.of_classes(*self.method.documents.apart)
 
     @cached_property
     def images(self) -> Bools:
         """bool [n]: what is seen on something."""
-        return self._of_classes((IMAGE_CLASS,))
+        return self.of_classes(IMAGE_CLASS)
 
-    def _of_classes(self, wanted: Sequence[str]) -> Bools:
+    def of_classes(self, *wanted: str) -> Bools:
+        """Mask of the nodes of these classes or of some below them."""
         is_a, codes = self.ontology.is_a, self.graph.class_codes
         return self.graph.of_classes(
             [n for n, code in enumerate(codes) if code and any(is_a(code, one) for one in wanted)]
@@ -336,19 +325,16 @@ class Telling:
         for number, one in enumerate(catalogue):
             if one.told is None:  # by its label, as it is
                 upper = one.specialises and catalogue[catalogue.number(one.specialises)]
-                kept = one if upper and upper.told is None else replace(one, specialises="")
-                wordings.append(kept)
-                of.append(number)
-                continue
-            for wording in one.told:
-                own = f"{one.id}: {wording.words}"
-                wordings.append(
-                    replace(one, id=own, label=wording.words, specialises="", paths=wording.paths)
-                )
-                of.append(number)
-        told = replace(
-            setting, catalogue=Catalogue(catalogue.name, tuple(wordings)), known_numbering=setting.numbering
-        )
+                own = [one if upper and upper.told is None else replace(one, specialises="")]
+            else:
+                bare = replace(one, specialises="")
+                own = [
+                    replace(bare, id=f"{one.id}: {told.words}", label=told.words, paths=told.paths)
+                    for told in one.told
+                ]
+            wordings += own
+            of += [number] * len(own)
+        told = replace(setting, catalogue=Catalogue(catalogue.name, tuple(wordings)))
         unsaid = set(setting.keys_of(setting.method.documents.unsaid))
         unsaid.update(*(keys for one, keys in zip(catalogue, setting.single, strict=True) if one.told == ()))
         return cls(told, np.array(of, np.int32), tuple(sorted(unsaid)))
@@ -532,9 +518,8 @@ class NodeNames:
 
     def _contents(self) -> pl.DataFrame:
         """What appellations and texts say: the first value property that each has, in the first of the languages."""
-        setting, is_a = self.setting, self.setting.ontology.is_a
-        texts = [n for n, code in enumerate(self.graph.class_codes) if code and is_a(code, TEXT_CLASS)]
-        chosen = setting.of_kind("appellation") | self.graph.of_classes(texts)
+        setting = self.setting
+        chosen = setting.of_kind("appellation") | setting.of_classes(TEXT_CLASS)
         found = self._literals(chosen, setting.values).with_row_index("row")
         order = {lang: place for place, lang in reversed(list(enumerate((*setting.languages, ""))))}
         place = pl.col("property").replace_strict(
@@ -548,10 +533,9 @@ class NodeNames:
         )
         text = shorten_all(clean_all(first["value"]), setting.method.documents.literal_characters)
         contents = first.select("node", "property", text=text)
-        empty = contents.filter(pl.col("text") == "")["node"]
-        iris = clean_all(_strings(self.graph.iris.take(empty.to_arrow())))
-        unread = contents.filter(pl.col("text") == "").with_columns(text=iris)
-        return contents.filter(pl.col("text") != "").vstack(unread)
+        unread = contents.filter(pl.col("text") == "")
+        iris = clean_all(_strings(self.graph.iris.take(unread["node"].to_arrow())))
+        return contents.filter(pl.col("text") != "").vstack(unread.with_columns(text=iris))
 
     def _dimensions(self) -> pl.DataFrame:
         """``height 13.9 cm`` from type, value and unit, of the dimensions that have a value."""

@@ -313,18 +313,15 @@ class Rules:
     single: tuple[Ints, Ints]
 
     @classmethod
-    def of(
-        cls, ways: Ways, above: Sequence[Sequence[int]], vague: frozenset[str], single: Sequence[Keys]
-    ) -> Rules:
-        """``above[r]``: what r specialises; ``vague``: labels of relationships that others specialise; ``single[r]``: the
-        facts that r states by themselves."""
+    def of(cls, ways: Ways, above: Sequence[Sequence[int]], single: Sequence[Keys]) -> Rules:
+        """``above[r]``: what r specialises; ``single[r]``: the facts that r states by themselves."""
         catalogue, count = ways.catalogue, len(ways.catalogue)
         upper = np.zeros((count, count), bool)
         for number, uppers in enumerate(above):
             upper[list(uppers), number] = True
         labels = np.array([one.label for one in catalogue], object)
-        weak = np.array([one.label in vague for one in catalogue], bool)
         alike = labels[:, None] == labels[None, :]
+        weak = (alike & upper.any(axis=1)).any(axis=1)  # what others specialise: "has met", "by", "from"
         weaker = ~weak[:, None] & weak[None, :]
         pairs = sorted((key, number) for number, keys in enumerate(single) for key in keys)
         key, relationship = np.array(pairs, np.int32).reshape(-1, 2).T

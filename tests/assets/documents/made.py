@@ -11,6 +11,7 @@ import numpy as np
 
 from crmrag_assets.documents.build import write_documents
 from crmrag_assets.documents.chunk import ChunkDocuments, build_chunk
+from crmrag_assets.documents.portable import Numbering
 from crmrag_assets.documents.setting import Setting
 from crmrag_query.config import Method, load_method
 from crmrag_query.documents.documents import Documents
@@ -46,7 +47,8 @@ def setting_of(
     graph = graph_from_turtle(
         source, tmp_path, languages=languages, method=method, ontology=ontology, name=name
     )
-    return Setting(graph, Catalogue.load(method, catalogue), ontology, method, tuple(languages))
+    relationships, numbering = Catalogue.load(method, catalogue), Numbering.of(graph.iris)
+    return Setting(graph, relationships, ontology, method, tuple(languages), numbering)
 
 
 def all_nodes(graph: Graph) -> np.ndarray[tuple[int], np.dtype[np.int32]]:

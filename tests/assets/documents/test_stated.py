@@ -50,6 +50,7 @@ class Line:
 def plainly_informative(setting: Setting, lines: Sequence[Line], told: dict[int, set[int]]) -> set[int]:
     """Relationships whose lines stay, by the words of the module; ``told``: targets stated above, by relationship."""
     catalogue, above = setting.catalogue, setting.above
+    vague = {catalogue[number].label for uppers in above for number in uppers}
 
     def generality(line: Line) -> tuple[int, int, int, int]:
         number = line.relationship
@@ -63,7 +64,7 @@ def plainly_informative(setting: Setting, lines: Sequence[Line], told: dict[int,
     def states(other: Line, line: Line, target: int) -> bool:
         number, label = line.relationship, catalogue[line.relationship].label
         own = catalogue[other.relationship].label
-        if own == label or (label in setting.vague and own not in setting.vague):
+        if own == label or (label in vague and own not in vague):
             return True
         if number in above[other.relationship]:
             return True
