@@ -13,6 +13,7 @@ import argparse
 import json
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def encoders(root: Path) -> dict[str, Encoder]:
     """All on one thread."""
     torch = SentenceTransformerEncoder.of(EmbeddingConfig(), workers=1)
     others = [EmbeddingConfig(precision=one) for one in ("float32", "int8")]
-    onnx = [OnnxDocuments(SentenceTransformerEncoder.of(one, workers=1), root) for one in others]
+    onnx = [replace(OnnxDocuments.of(one, workers=1), root=root) for one in others]
     return dict(zip(ENCODERS, [torch, *onnx], strict=True))
 
 

@@ -11,26 +11,38 @@ import hashlib
 import json
 import logging
 import os
+import re
 import shutil
 import warnings
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from filelock import FileLock
+from pyarrow import ipc
 
-from crmrag_assets.build.step import Turns
+from crmrag_assets.build.step import Progress, SilentProgress, Turns
 from crmrag_assets.build.store import disk_trouble, full_disk, has_room, is_memory
 from crmrag_query.artifacts.manifest import canonical_json, entries, sha256_file, write_text
 from crmrag_query.config.datasets import EmbeddingConfig
+from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import CrmRagError, MissingExtraError, ModelError, in_a_line
+from crmrag_query.graph.arrays import FLAG_LABELLED, Ints
+from crmrag_query.retrieval.dense import CHUNK_VECTORS as VECTORS
+from crmrag_query.retrieval.dense import CHUNK_WINDOWS as WINDOWS
+from crmrag_query.retrieval.dense import STORED
 from crmrag_query.retrieval.encoder import (
     INPUTS,
     MODEL,
@@ -53,24 +65,6 @@ from crmrag_query.text import tokenize
 if TYPE_CHECKING:
     import torch
     from tokenizers import Tokenizer
-import re
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
-from itertools import chain
-from typing import BinaryIO
-
-import pyarrow as pa
-import pyarrow.compute as pc
-from filelock import FileLock
-from pyarrow import ipc
-
-from crmrag_assets.build.step import Progress, SilentProgress
-from crmrag_query.documents.documents import Documents
-from crmrag_query.graph.arrays import FLAG_LABELLED, Ints
-from crmrag_query.retrieval.dense import CHUNK_VECTORS as VECTORS
-from crmrag_query.retrieval.dense import CHUNK_WINDOWS as WINDOWS
-from crmrag_query.retrieval.dense import STORED
 
 Floats = npt.NDArray[np.float32]
 HASH = "hash"
@@ -184,7 +178,7 @@ class SentenceTransformerEncoder:
     workers: int = 0  # 0 for one a core
 
     @classmethod
-    def of(cls, config: EmbeddingConfig, workers: int = 0) -> SentenceTransformerEncoder:
+    def of(cls, config: EmbeddingConfig, workers: int = 0) -> Self:
         """The encoder of the model that is configured; raises ModelError when it cannot be found."""
         return cls(config.model, model_folder(config.model), config, workers)
 
@@ -192,7 +186,7 @@ class SentenceTransformerEncoder:
     def key(self) -> str:
         return encoder_key(Path(self.name).name, self.identity)
 
-    @cached_property
+    @property
     def identity(self) -> dict[str, object]:
         """All that its vectors depend on."""
         settings = {"prefix": self.config.document_prefix, "tokens": self.config.window_tokens}
@@ -489,8 +483,6 @@ def write_encoder(encoder: Encoder, folder: Path) -> str:
     """Fill an empty folder with the artifact; gives the warning, "" when there is none."""
     settings = encoder.settings
     reason = ""
-    if isinstance(encoder, OnnxDocuments):
-        encoder = encoder.original
     if isinstance(encoder, SentenceTransformerEncoder):
         try:
             write_onnx(encoder, folder)
@@ -549,7 +541,8 @@ def require_alike(encoder: SentenceTransformerEncoder, opened: TextEncoder, text
     """Raise ModelError unless what questions are encoded with gives the model's vectors."""
     prefix = encoder.config.document_prefix
     found = opened.encode([prefix + text for text in texts]).astype(np.float64)
-    difference = float(np.max(1 - np.sum(found * encoder.encode(texts), axis=1)))
+    theirs = SentenceTransformerEncoder.encode(encoder, texts)  # as PyTorch runs it
+    difference = float(np.max(1 - np.sum(found * theirs, axis=1)))
     if not difference <= PARITY:
         raise ModelError(
             f"The questions' encoder differs from the original model: cosine 1 - {difference:.2g}."
@@ -601,8 +594,8 @@ ALIKE = 0.99  # least cosine to the vectors of the model itself
 
 
 @dataclass(frozen=True)
-class OnnxDocuments:
-    """A local model as ONNX Runtime runs it on a CPU, by its form in ``root`` that questions are encoded by.
+class OnnxDocuments(SentenceTransformerEncoder):
+    """The same model as ONNX Runtime runs it on a CPU, by its form in ``root`` that questions are encoded by.
 
     Each text is run alone on one thread, one worker a core: the same bits whatever the batch, the order, the point of
     resumption or the number of cores. With the precision int8 weights and what they are multiplied with are rounded in
@@ -610,45 +603,24 @@ class OnnxDocuments:
     without such a form is run by PyTorch.
     """
 
-    original: SentenceTransformerEncoder
-    root: Path
-
-    @property
-    def name(self) -> str:
-        return self.original.name
+    root: Path = Path()
 
     @property
     def in_int8(self) -> bool:
-        return self.original.config.precision == "int8"
+        return self.config.precision == "int8"
 
-    @cached_property
-    def key(self) -> str:
+    @property
+    def identity(self) -> dict[str, object]:
         rounded = {"int8": BLOCK} if self.in_int8 else {}
-        # PyTorch's vectors differ in their last bits
-        return encoder_key(Path(self.name).name, self.original.identity | {"runtime": "onnx"} | rounded)
-
-    @property
-    def dimension(self) -> int:
-        return self.original.dimension
-
-    @property
-    def window(self) -> int:
-        return self.original.window
-
-    @property
-    def settings(self) -> EncoderSettings:
-        return replace(self.original.settings, key=self.key)
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        return self.original.count(texts)
+        return super().identity | {"runtime": "onnx"} | rounded  # PyTorch's vectors differ in their last bits
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """Unit vectors float32 [n, d]; a text over the window is cut. Raises ModelError where rounding changes too much."""
         opened = self._opened
         if opened is None:
-            return self.original.encode(texts)
-        whole = ([self.original.config.document_prefix + text] for text in texts)
-        with ThreadPoolExecutor(self.original.workers or os.cpu_count() or 1) as pool:
+            return super().encode(texts)
+        whole = ([self.config.document_prefix + text] for text in texts)
+        with ThreadPoolExecutor(self.workers or os.cpu_count() or 1) as pool:
             rows = list(pool.map(opened.encode, whole))
         return np.vstack(rows) if rows else np.zeros((0, self.dimension), np.float32)
 
@@ -743,9 +715,9 @@ def encoder_for(config: EmbeddingConfig, root: Path, workers: int = 0, turns: Tu
         return LiteLLMEncoder(api, config, turns)
     if config.model == HASH:
         return HashEncoder(config.dimension or HASH_DIMENSION, config.window_tokens)
-    original = SentenceTransformerEncoder.of(config, workers)
-    on_gpu = config.precision == "float32" and has_gpu()
-    return original if on_gpu else OnnxDocuments(original, root)
+    if config.precision == "float32" and has_gpu():
+        return SentenceTransformerEncoder.of(config, workers)
+    return replace(OnnxDocuments.of(config, workers), root=root)
 
 
 Records = npt.NDArray[np.void]
@@ -786,10 +758,7 @@ class VectorCache:
 
     def rows(self, keys: Sequence[bytes]) -> npt.NDArray[np.float32]:
         """The vectors of texts that are known, float32 [keys, dimension]."""
-        rows = np.zeros((len(keys), self.dimension), np.float32)
-        for row, key in enumerate(keys):
-            rows[row] = self.vectors[key]
-        return rows
+        return np.array([self.vectors[key] for key in keys], np.float32).reshape(len(keys), self.dimension)
 
 
 @dataclass
@@ -937,12 +906,11 @@ WINDOW_SCHEMA = pa.schema([("number", pa.int32()), ("window", pa.int16()), ("tex
 class Embedded:
     """Vectors float32 [w, d] of length 1 and, row by row, whose window they are (``WINDOW_SCHEMA``).
 
-    Rows are in order of the texts given, by their numbers; ``encoded`` of the texts were new to the cache: ``fresh``.
+    Rows are in order of the texts given, by their numbers; ``fresh``: the windows that were new to the cache.
     """
 
     vectors: npt.NDArray[np.float32]
     windows: pa.Table
-    encoded: int
     fresh: tuple[str, ...] = ()
 
 
@@ -974,7 +942,7 @@ def embed_chunk(
     vectors = known.rows([key for _, _, key in rows])
     columns = [[row[column] for row in rows] for column in range(3)]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, WINDOW_SCHEMA, strict=True)]
-    return Embedded(vectors, pa.table(arrays, WINDOW_SCHEMA), len(new), tuple(new.values()))
+    return Embedded(vectors, pa.table(arrays, WINDOW_SCHEMA), tuple(new.values()))
 
 
 def encode_new(new: Mapping[bytes, str], encoder: TextEncoder, known: VectorCache) -> Iterator[int]:
@@ -1083,7 +1051,7 @@ def open_embedded(folder: Path, numbers: npt.NDArray[np.int32] | None = None) ->
         table = ipc.open_file(source).read_all()
     place = table.column("place").to_numpy()
     number = pa.array(place if numbers is None else numbers[place])
-    return Embedded(vectors, pa.table([number, *table.columns[1:]], WINDOW_SCHEMA), 0)
+    return Embedded(vectors, pa.table([number, *table.columns[1:]], WINDOW_SCHEMA))
 
 
 SHARES = (1, 5, 20, 50, 100)

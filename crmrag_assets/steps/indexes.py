@@ -275,7 +275,7 @@ def write_embeddings(context: BuildContext, folder: Path, chunk: str | None) -> 
     counts: Stats = {
         "documents": sum(number < documents.count for number in chosen),
         "windows": embedded.windows.num_rows,
-        "encoded": embedded.encoded,
+        "encoded": len(embedded.fresh),
     }
     return counts | spent(context, embedded.fresh)
 

@@ -29,7 +29,7 @@ CODED = FLAT.model_copy(update={"codes_from": 0})
 def embedded(rows: list[tuple[int, int]], vectors: Floats) -> Embedded:
     columns = [[e for e, _ in rows], [w for _, w in rows], [b"\0" * 32] * len(rows)]
     arrays = [pa.array(c, f.type) for c, f in zip(columns, WINDOW_SCHEMA, strict=True)]
-    return Embedded(vectors, pa.table(arrays, WINDOW_SCHEMA), 0)
+    return Embedded(vectors, pa.table(arrays, WINDOW_SCHEMA))
 
 
 def corpus(windows: list[int], seed: int) -> tuple[list[tuple[int, int]], Floats]:

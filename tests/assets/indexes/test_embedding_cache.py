@@ -64,7 +64,7 @@ def test_a_stopped_build_repeats_no_finished_embedding(tmp_path: Path) -> None:
     resumed = embed_chunk(documents(5 * BATCH), second, tmp_path / "00.bin")
     assert len(first.seen) == 2 * BATCH
     assert not set(first.seen) & set(second.seen)
-    assert resumed.encoded == 3 * BATCH
+    assert len(resumed.fresh) == 3 * BATCH
     whole = embed_chunk(documents(5 * BATCH), HashEncoder(), tmp_path / "other.bin")
     np.testing.assert_array_equal(resumed.vectors, whole.vectors)
     assert resumed.windows == whole.windows

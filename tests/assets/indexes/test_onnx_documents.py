@@ -34,9 +34,9 @@ TEXTS = [
 
 
 def documents(minilm: SentenceTransformerEncoder, root: Path, **config: Any) -> OnnxDocuments:
-    original = replace(minilm, config=EmbeddingConfig(**config))
-    original.__dict__["model"] = minilm.model
-    return OnnxDocuments(original, root)
+    encoder = OnnxDocuments(minilm.name, minilm.folder, EmbeddingConfig(**config), root=root)
+    encoder.__dict__["model"] = minilm.model
+    return encoder
 
 
 @pytest.fixture
@@ -66,8 +66,7 @@ def test_the_bits_of_a_vector_depend_on_its_text_alone(
     together = encoder.encode(TEXTS)
     backwards = documents(minilm, root, precision=precision)
     np.testing.assert_array_equal(backwards.encode(TEXTS[::-1]), together[::-1])
-    one = replace(encoder, original=replace(encoder.original, workers=1))
-    four = replace(encoder, original=replace(encoder.original, workers=4))
+    one, four = replace(encoder, workers=1), replace(encoder, workers=4)
     np.testing.assert_array_equal(np.vstack([one.encode([text]) for text in TEXTS]), together)
     np.testing.assert_array_equal(four.encode(TEXTS * 3), np.vstack([together] * 3))
 
@@ -114,7 +113,6 @@ def test_a_model_without_an_onnx_form_is_run_by_pytorch(
 
     monkeypatch.setattr(module, "export_model", refuse)
     encoder = documents(replace(minilm, name=str(minilm.folder)), tmp_path)
-    encoder.original.__dict__["model"] = minilm.model
     np.testing.assert_array_equal(encoder.encode(TEXTS[:2]), minilm.encode(TEXTS[:2]))
 
 
