@@ -236,7 +236,7 @@ def gather(
         own_lists += np.bincount(source[with_self[part]], minlength=nodes)
     for _, number, target in of_list.parts():
         reached[groups.relationship[example[number]], target] = True
-    width = _bits(max(len(example), nodes))
+    width = max(len(example) - 1, nodes - 1, 1).bit_length()  # of the number of any list or node
     sending = ((list_of[part], groups.source[part]) for part in blocks(len(list_of)))
     standing = ((target, number) for _, number, target in of_list.parts())
     return RelationshipGraph(
@@ -248,11 +248,6 @@ def gather(
         lists=Ones.of(scratch.sorted_pairs(standing, width), nodes, scratch),
         own=own_lists.astype(np.int32),
     )
-
-
-def _bits(bound: int) -> int:
-    """Bits of any number below ``bound``."""
-    return max(bound - 1, 1).bit_length()
 
 
 def _all_groups(
@@ -351,28 +346,24 @@ def _entries(
     return scratch.sorted_pairs(entries(), 32)
 
 
-@dataclass(frozen=True)
-class AggregationSettings:
-    """``categories``: (name, bit); ``relationships``: (key, label) in catalogue order; ``top``: length of a list."""
-
-    categories: Sequence[tuple[str, int]]
-    relationships: Sequence[tuple[str, str]]
-    pagerank: PageRank
-    works: Aggregation
-    top: int = TOP
-
-
 def write_aggregation(
-    graph: Graph, matches: Iterable[MatchArrays], settings: AggregationSettings, out: Path
+    graph: Graph,
+    matches: Iterable[MatchArrays],
+    relationships: Sequence[tuple[str, str]],
+    steps: Aggregation,
+    settings: PageRank,
+    out: Path,
+    top: int = TOP,
 ) -> dict[str, int]:
     """Write ``aggregation_index.json`` and ``pagerank.npy`` into ``out``; gives counts for people.
 
-    PageRank is over entities and FR targets, 0 for any other node.
+    ``relationships``: (key, label) in catalogue order; ``top``: length of a list. PageRank is over entities and FR targets,
+    0 for any other node.
     """
-    found = gather(matches, graph.nodes, len(settings.relationships), out)
+    found = gather(matches, graph.nodes, len(relationships), out)
     entity = (graph.flags & FLAG_ENTITY) != 0
-    rank = pagerank(found.receive, found.out, entity | found.nodes, settings.pagerank)
-    works = works_per_actor(graph.adjacency, settings.works)
+    rank = pagerank(found.receive, found.out, entity | found.nodes, settings)
+    works = works_per_actor(graph.adjacency, steps)
     actors, primary = np.flatnonzero(works), graph.category_of_node
     every = graph.adjacency.categories[entity]
     counts = zip(found.pairs.tolist(), found.sources.tolist(), found.targets.tolist(), strict=True)
@@ -382,21 +373,21 @@ def write_aggregation(
         "classes": count_classes(graph),
         "categories": [
             {
-                "category": name,
-                "primary": int((primary[entity] == bit).sum()),
-                "any": int((every & bit != 0).sum()),
+                "category": one.name,
+                "primary": int((primary[entity] == int(one)).sum()),
+                "any": int((every & int(one) != 0).sum()),
             }
-            for name, bit in settings.categories
+            for one in Category
         ],
         "relationships": [
             {"key": key, "label": label, "pairs": pairs, "sources": sources, "targets": targets}
-            for (key, label), (pairs, sources, targets) in zip(settings.relationships, counts, strict=True)
+            for (key, label), (pairs, sources, targets) in zip(relationships, counts, strict=True)
         ],
         "pagerank": {
-            name: ranked(graph, np.flatnonzero((rank > 0) & (primary == bit)), rank, settings.top)
-            for name, bit in settings.categories
+            str(one.name): ranked(graph, np.flatnonzero((rank > 0) & (primary == int(one))), rank, top)
+            for one in Category
         },
-        "actors": {"total": len(actors), "works": ranked(graph, actors, works, settings.top)},
+        "actors": {"total": len(actors), "works": ranked(graph, actors, works, top)},
     }
     (out / INDEX).write_text(canonical_json(content), encoding="utf-8")
     np.save(out / PAGERANK, rank.astype(np.float32))

@@ -29,7 +29,6 @@ from crmrag_assets.build.step import (
 from crmrag_assets.build.store import data_version
 from crmrag_assets.documents.satellites import satellite_kinds
 from crmrag_assets.indexes.aggregation import (
-    AggregationSettings,
     MatchFiles,
     time_relationships,
     write_aggregation,
@@ -73,7 +72,8 @@ from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import BuildError
 from crmrag_query.linking import stop_words
 from crmrag_query.llm.model import LiteLLM, Model
-from crmrag_query.ontology.load import Category, CategoryMap
+from crmrag_query.ontology.load import CategoryMap
+from crmrag_query.plans.kinds import made
 from crmrag_query.plans.world import World
 from crmrag_query.relationships.engine import Catalogue
 from crmrag_query.retrieval.aggregation import DATED_BY, DateIndex
@@ -333,13 +333,13 @@ def write_aggregation_index(context: BuildContext, folder: Path, chunk: str | No
 
     Read at question time for counts and rankings, and to put well-connected entities first.
     """
-    settings = AggregationSettings(
-        categories=[(str(category.name), int(category)) for category in Category],
-        relationships=[(relationship.id, relationship.label) for relationship in catalogue_of(context)],
-        pagerank=context.method.pagerank,
-        works=context.method.aggregation,
+    relationships = [(one.id, one.label) for one in catalogue_of(context)]
+    method, matches = context.method, matches_of(context)
+    return dict(
+        write_aggregation(
+            graph_of(context), matches, relationships, method.aggregation, method.pagerank, folder
+        )
     )
-    return dict(write_aggregation(graph_of(context), matches_of(context), settings, folder))
 
 
 def matches_of(context: BuildContext) -> MatchFiles:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from crmrag_assets.documents.portable import Numbering, save_tables
 from crmrag_assets.indexes.aggregation import (
-    AggregationSettings,
     MatchArrays,
     MatchFiles,
     gather,
@@ -23,6 +22,7 @@ from crmrag_query.documents.documents import SCHEMAS
 from crmrag_query.errors import ReleaseError
 from crmrag_query.graph.arrays import FLAG_ENTITY
 from crmrag_query.graph.graph import Graph
+from crmrag_query.ontology.load import Category
 from crmrag_query.retrieval.aggregation import Aggregation
 from tests.support.graphs import graph_from_turtle
 
@@ -71,17 +71,10 @@ def chunk_of(matches: set[tuple[int, int, int]]) -> MatchArrays:
     return MatchArrays(source, relationship.astype(np.int16), target, path)
 
 
-def settings_for(graph: Graph) -> AggregationSettings:
-    thing, actor = graph.category(node(graph, "icon")), graph.category(node(graph, "theodore"))
-    return AggregationSettings(
-        (("Thing", thing), ("Actor", actor)), RELATIONSHIPS, PageRank(damping=0.85), WORKS, TOP
-    )
-
-
 @pytest.fixture(scope="module")
 def folder(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("aggregation")
-    write_aggregation(graph, matches_of(graph), settings_for(graph), out)
+    write_aggregation(graph, matches_of(graph), RELATIONSHIPS, WORKS, PageRank(damping=0.85), out, TOP)
     return out
 
 
@@ -89,7 +82,10 @@ def test_entities_are_counted_by_class_and_category(folder: Path) -> None:
     index = Aggregation.open(folder)
     assert index.entities == 8
     assert [(row.code, row.entities) for row in index.classes] == [("E21", 3), ("E22", 3), ("E12", 2)]
-    assert [(row.category, row.primary) for row in index.categories] == [("Thing", 3), ("Actor", 3)]
+    assert {row.category: row.primary for row in index.categories} == {
+        category.name: {"Thing": 3, "Actor": 3, "Event": 2}.get(str(category.name), 0)
+        for category in Category
+    }
 
 
 def test_relationships_count_pairs_sources_and_targets_over_chunks(folder: Path) -> None:
@@ -134,7 +130,7 @@ def test_works_are_counted_once_an_actor_through_events_both_ways(folder: Path) 
 
 
 def test_a_graph_without_matches_is_counted_all_the_same(graph: Graph, tmp_path: Path) -> None:
-    write_aggregation(graph, [], settings_for(graph), tmp_path)
+    write_aggregation(graph, [], RELATIONSHIPS, WORKS, PageRank(damping=0.85), tmp_path, TOP)
     assert [row.pairs for row in Aggregation.open(tmp_path).relationships] == [0, 0, 0]
 
 
