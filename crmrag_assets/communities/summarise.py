@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
+import polars as pl
 
 from crmrag_assets.build.step import Progress
 from crmrag_query.documents.documents import FR, Documents, open_table
-from crmrag_query.graph.arrays import FLAG_LABELLED, Ints, Longs, ranges, run_starts
+from crmrag_query.graph.arrays import FLAG_LABELLED, Ints, Longs, ranges
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
 from crmrag_query.llm.model import Request
 from crmrag_query.llm.pool import ModelPool
@@ -108,33 +108,20 @@ KEPT = 5  # kinds, relations and places of a community that are kept
 HUB = 50  # targets of a line beyond which it names what nearly everything shares
 
 
-@dataclass(frozen=True)
-class Counted:
-    """Counts by community: ``community`` ascending, within one the most frequent first; ``item`` and ``count`` of each."""
+def counted(
+    community: npt.NDArray[np.integer], item: npt.NDArray[np.integer], least: int = 1
+) -> pl.DataFrame:
+    """How often an item is in a community, of those that are so ``least`` times: ``community``, ``item`` and ``count``, by
+    community, the most frequent first."""
+    items = pl.DataFrame({"community": community, "item": item.astype(np.int64)})
+    found = items.group_by("community", "item").agg(count=pl.len()).filter(pl.col("count") >= least)
+    return found.sort("community", "count", "item", descending=[False, True, False])
 
-    community: Ints
-    item: npt.NDArray[np.int64]
-    count: Longs
 
-    @classmethod
-    def of(cls, community: Ints, item: npt.NDArray[np.integer], least: int = 1) -> Counted:
-        order = np.lexsort((item, community))
-        community, items = community[order], item[order].astype(np.int64)
-        first = np.flatnonzero(run_starts(community, items))
-        count = np.diff(first, append=len(items)).astype(np.int64)
-        kept = count >= least
-        community, items, count = community[first][kept], items[first][kept], count[kept]
-        order = np.lexsort((items, -count, community))
-        return cls(community[order], items[order], count[order])
-
-    def rows(self, communities: int) -> list[list[tuple[int, int]]]:
-        """(item, count) of each community, the first KEPT."""
-        found: list[list[tuple[int, int]]] = [[] for _ in range(communities)]
-        ptr = np.searchsorted(self.community, np.arange(communities + 1))
-        place = np.arange(len(self.community)) - ptr[self.community]
-        for at in np.flatnonzero(place < KEPT).tolist():
-            found[int(self.community[at])].append((int(self.item[at]), int(self.count[at])))
-        return found
+def _first(found: pl.DataFrame) -> dict[int, tuple[list[int], list[int]]]:
+    """Items and their counts by community, the first KEPT."""
+    first = found.group_by("community").agg(pl.col("item", "count").head(KEPT))
+    return {community: (items, counts) for community, items, counts in first.iter_rows()}
 
 
 def gather(
@@ -146,26 +133,28 @@ def gather(
     size = np.diff(communities.member_ptr)
     everyone = np.repeat(np.arange(count, dtype=np.int32), size)
     central = ranges(np.zeros(count, np.int64), size) < told
-    kinds = _kinds(graph, documents, everyone, communities.member).rows(count)
-    labels, shared, places = _shared(documents, everyone[central], communities.member[central])
+    kinds = _first(_kinds(graph, documents, everyone, communities.member))
+    labels, *found = _shared(documents, everyone[central], communities.member[central])
+    shared, places = map(_first, found)
     begin, end = _periods(graph, documents, dates, everyone[central], communities.member[central], count)
-    for one, (kind, relation, place) in enumerate(
-        zip(kinds, shared.rows(count), places.rows(count), strict=True)
-    ):
+    for one in range(count):
+        (kind, kind_counts), (relation, shared_counts), (place, _) = (
+            rows.get(one, ([], [])) for rows in (kinds, shared, places)
+        )
         yield {
-            "kinds": [item for item, _ in kind],
-            "kind_counts": [n for _, n in kind],
-            "shared": [labels[item // graph.nodes] for item, _ in relation],
-            "shared_targets": [item % graph.nodes for item, _ in relation],
-            "shared_counts": [n for _, n in relation],
-            "places": [item for item, _ in place],
+            "kinds": kind,
+            "kind_counts": kind_counts,
+            "shared": [labels[item // graph.nodes] for item in relation],
+            "shared_targets": [item % graph.nodes for item in relation],
+            "shared_counts": shared_counts,
+            "places": place,
             "begin": int(begin[one]) if begin[one] <= end[one] else None,
             "end": int(end[one]) if begin[one] <= end[one] else None,
             "title": "", "text": "", "model": "",
         }  # fmt: skip
 
 
-def _kinds(graph: Graph, documents: Documents, community: Ints, member: Ints) -> Counted:
+def _kinds(graph: Graph, documents: Documents, community: Ints, member: Ints) -> pl.DataFrame:
     """What members are: their types that have a name; of what has none its first class, as -1 - its number. Events count only
     where a community has nothing else: what was made says more than that it was made."""
     things = documents.category_of[member] != int(Category.Event)
@@ -186,57 +175,40 @@ def _kinds(graph: Graph, documents: Documents, community: Ints, member: Ints) ->
     bare = np.flatnonzero(untyped & (ptr[entity + 1] > ptr[entity]))
     at.append(bare)
     kind.append(-1 - val[ptr[entity[bare]]].astype(np.int64))
-    return Counted.of(community[np.concatenate(at)], np.concatenate(kind))
+    return counted(community[np.concatenate(at)], np.concatenate(kind))
 
 
-def _shared(documents: Documents, community: Ints, member: Ints) -> tuple[list[str], Counted, Counted]:
-    """Labels of relationships; which of them at least two members have to the same node, as label * nodes + node; and
-    places that at least two are related to. No line counts that says little: those that are not told, and those of hubs."""
+def _shared(
+    documents: Documents, community: Ints, member: Ints
+) -> tuple[list[str], pl.DataFrame, pl.DataFrame]:
+    """Labels of relationships; which of them at least two members have to the same node, as label * nodes + node, of several
+    to one node the most frequent; and places that at least two are related to. No line counts that says little: those that
+    are not told, and those of hubs."""
     graph = documents.graph
-    told = np.zeros(documents.count, bool)
-    told[member] = True
-    numbers: dict[str, int] = {}
+    central = pl.DataFrame({"community": community, "document": member})
     parts = []
     for batch in open_table(documents.folder, "lines").to_batches():
-        document, kind, total = (batch.column(name).to_numpy() for name in ("document", "kind", "total"))
-        at = np.flatnonzero((kind == FR) & told[document] & (total <= HUB))
-        said = batch.column("label").take(pa.array(at)).to_pylist()
-        own = [numbers.setdefault(label.partition(" (")[0], len(numbers)) for label in said]
-        targets = batch.column("targets")
-        first = targets.offsets.to_numpy()
-        values = targets.values.to_numpy(zero_copy_only=False)
-        length = (first[at + 1] - first[at]).astype(np.int64)
-        parts.append(
-            (
-                np.repeat(document[at], length),
-                np.repeat(np.array(own, np.int64), length),
-                values[ranges(first[at].astype(np.int64), length)],
-            )
-        )
-    none = np.empty(0, np.int64)
-    source, label, target = (
-        np.concatenate([none, *column]).astype(np.int64) for column in zip(*parts, strict=True)
-    )
-    # Each statement once for each community (of any level) that its document is among the central members of.
-    order = np.argsort(member, kind="stable")
-    low, high = (np.searchsorted(member[order], source, side) for side in ("left", "right"))
-    times = high - low
-    of = community[order][ranges(low, times)]
-    label, target = np.repeat(label, times), np.repeat(target, times)
-    category = graph.category_of_node[target]
+        lines = pl.DataFrame(pl.from_arrow(batch)).filter((pl.col("kind") == FR) & (pl.col("total") <= HUB))
+        label = pl.col("label").cast(pl.String).str.split(" (").list.first()
+        told = lines.select("document", label=label, target="targets")
+        # Each statement once for each community (of any level) that its document is among the central members of.
+        told = told.join(central, on="document", maintain_order="left")
+        parts.append(told.explode("target").drop_nulls("target"))
+    stated = pl.concat(parts)
+    labels = stated.select(pl.col("label").unique(maintain_order=True)).with_row_index("number")
+    category = graph.category_of_node[stated["target"].to_numpy()]
     place, time = category == int(Category.Place), category == int(Category.Time)
-    pairs = np.unique(np.stack([of[place], np.repeat(source, times)[place], target[place]]), axis=1)
-    related = ~place & ~time
-    shared = Counted.of(of[related].astype(np.int32), label[related] * graph.nodes + target[related], least=2)
-    return list(numbers), _once(shared, graph.nodes), Counted.of(pairs[0].astype(np.int32), pairs[2], least=2)
-
-
-def _once(found: Counted, nodes: int) -> Counted:
-    """Of several relations to one node the most frequent."""
-    key = found.community.astype(np.int64) * nodes + found.item % nodes
-    # The first of each within a community is the most frequent.
-    kept = np.sort(np.unique(key, return_index=True)[1])
-    return Counted(found.community[kept], found.item[kept], found.count[kept])
+    near = stated.filter(pl.Series(place)).select("community", "document", "target").unique()
+    others = stated.filter(pl.Series(~place & ~time)).join(labels, on="label")
+    item = others["number"].to_numpy().astype(np.int64) * graph.nodes + others["target"].to_numpy()
+    shared = counted(others["community"].to_numpy(), item, least=2)
+    shared = shared.with_columns(node=pl.col("item") % graph.nodes)
+    shared = shared.unique(["community", "node"], keep="first", maintain_order=True).drop("node")
+    return (
+        labels["label"].to_list(),
+        shared,
+        counted(near["community"].to_numpy(), near["target"].to_numpy(), 2),
+    )
 
 
 def _periods(

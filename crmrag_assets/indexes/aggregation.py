@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 from scipy import sparse
 
 from crmrag_assets.build.scratch import ROWS, Pairs, Scratch, blocks, total
@@ -440,44 +441,28 @@ def write_dates(graph: Graph, ontology: Ontology, catalogue: Catalogue, out: Pat
     of them is.
     """
     begin, end = extents(graph)
+    dated = (begin != OPEN_BEGIN) | (end != OPEN_END)
     entities = np.flatnonzero((graph.flags & FLAG_ENTITY) != 0).astype(np.int32)
-    parts = list(_dated(graph, ontology, catalogue, entities, begin, end))
-    own = entities[(begin[entities] != OPEN_BEGIN) | (end[entities] != OPEN_END)]
-    parts.append((np.full(len(own), len(catalogue)), own, begin[own], end[own]))
-    relationship, entity, first, last = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.lexsort((entity, first, relationship))
-    columns = (entity[order], first[order], last[order])
-    ptr = np.searchsorted(relationship[order], np.arange(len(catalogue) + 2)).astype(np.int64)
-    for name, column in zip(COLUMNS, columns, strict=True):
-        np.save(out / f"{name}.npy", column.astype(np.int32))
+    own = entities[dated[entities]]
+
+    def stated(relationship: Ints, entity: Ints, date: Ints, depth: Ints) -> pl.DataFrame:
+        """Of several dates those count that the fewest hops lead to: a period that an event falls within is wider."""
+        frame = pl.DataFrame({"relationship": relationship, "entity": entity, "depth": depth})
+        frame = frame.with_columns(begin=pl.Series(begin[date]), end=pl.Series(end[date]))
+        near = frame.filter(pl.col("depth") == pl.col("depth").min().over("relationship", "entity"))
+        return near.group_by("relationship", "entity").agg(pl.col("begin").min(), pl.col("end").max())
+
+    parts = [stated(np.full(len(own), len(catalogue), np.int16), own, own, np.zeros(len(own), np.uint8))]
+    for block in walk_blocks(graph.adjacency, ontology, catalogue, entities):
+        near = block.part(dated[block.target])
+        parts.append(stated(near.relationship, near.source, near.target, near.depth))
+    found = pl.concat(parts).sort("relationship", "begin", "entity")
+    ptr = np.searchsorted(found["relationship"].to_numpy(), np.arange(len(catalogue) + 2)).astype(np.int64)
+    for name in COLUMNS:
+        np.save(out / f"{name}.npy", found[name].to_numpy().astype(np.int32))
     np.save(out / "ptr.npy", ptr)
     ids = [one.id for one in catalogue] + [OWN]
     (out / META).write_text(
         canonical_json({"schema": SCHEMA_VERSION, "relationships": ids}), encoding="utf-8"
     )
-    return {"dates": len(order), "entities": len(np.unique(entity))}
-
-
-Part = tuple[Longs, Ints, Ints, Ints]
-
-
-def _dated(
-    graph: Graph, ontology: Ontology, catalogue: Catalogue, entities: Ints, begin: Ints, end: Ints
-) -> Iterator[Part]:
-    """(relationship, entity, begin, end), each pair of the first two once, block by block of entities.
-
-    Of several dates those count that the fewest hops lead to: a period that an event falls within is wider than its own.
-    """
-    for found in walk_blocks(graph.adjacency, ontology, catalogue, entities):
-        dated = (begin[found.target] != OPEN_BEGIN) | (end[found.target] != OPEN_END)
-        matches = found.part(dated)
-        key = matches.source.astype(np.int64) * len(catalogue) + matches.relationship
-        pairs, row = np.unique(key, return_inverse=True)
-        fewest = np.full(len(pairs), np.iinfo(np.uint8).max, np.uint8)
-        np.minimum.at(fewest, row, matches.depth)
-        near = matches.depth == fewest[row]
-        first, last = np.full(len(pairs), OPEN_END, np.int32), np.full(len(pairs), OPEN_BEGIN, np.int32)
-        np.minimum.at(first, row[near], begin[matches.target[near]])
-        np.maximum.at(last, row[near], end[matches.target[near]])
-        entity, relationship = np.divmod(pairs, max(1, len(catalogue)))
-        yield relationship, entity.astype(np.int32), first, last
+    return {"dates": len(found), "entities": found["entity"].n_unique()}

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 import rdflib
 from rdflib import RDF, RDFS, SH, XSD, BNode, URIRef
 
@@ -47,15 +48,12 @@ def sampled(graph: Graph, ids: Hashes, size: int) -> Ints:
     counts = np.diff(ptr)
     nodes = np.concatenate([np.repeat(np.arange(graph.nodes), counts), np.flatnonzero(counts == 0)])
     classes = np.concatenate([val, np.full(int((counts == 0).sum()), len(graph.class_codes), np.int32)])
-    entity = (graph.flags & FLAG_ENTITY)[nodes] != 0
-    nodes, classes = nodes[entity], classes[entity]
-    order = np.lexsort((ids[nodes], classes))
-    nodes, classes = nodes[order], classes[order]
-    turn = np.arange(len(nodes)) - np.searchsorted(classes, classes)  # place within the class
-    early = np.flatnonzero(turn < size)
-    in_turns = nodes[early[np.lexsort((classes[early], turn[early]))]]
-    _, first = np.unique(in_turns, return_index=True)
-    return np.sort(in_turns[np.sort(first)[:size]]).astype(np.int32)
+    frame = pl.DataFrame({"node": nodes, "class": classes, "id": ids[nodes]})
+    entities = frame.filter(pl.Series((graph.flags & FLAG_ENTITY)[nodes] != 0)).sort("class", "id")
+    turn = pl.int_range(pl.len()).over("class")  # place within the class
+    in_turns = entities.with_columns(turn=turn).filter(pl.col("turn") < size).sort("turn", "class")
+    chosen = in_turns["node"].unique(maintain_order=True).head(size)
+    return chosen.sort().to_numpy().astype(np.int32)
 
 
 CRMRAG = rdflib.Namespace("urn:crmrag:")

@@ -117,14 +117,9 @@ def _reached(documents: Documents, shown: int, changes: Changes) -> npt.NDArray[
     homes = documents.entity_document[own]
     found = [homes[homes >= 0].astype(np.int64)]
     for batch in open_table(documents.folder, "lines").to_batches():
-        targets = batch.column("targets")
-        first, end = targets.offsets.to_numpy()[:-1], targets.offsets.to_numpy()[1:]
-        values = targets.values.to_numpy(zero_copy_only=False)
-        names = np.zeros(len(first), bool)
-        for place in range(shown):
-            at = np.flatnonzero(first + place < end)
-            names[at] |= changed[values[first[at] + place]]
-        found.append(batch.column("document").to_numpy()[names].astype(np.int64))
+        lines = pl.DataFrame(pl.from_arrow(batch.select(["document", "targets"])))
+        named = lines.with_columns(pl.col("targets").list.head(shown)).explode("targets").drop_nulls()
+        found.append(named["document"].to_numpy()[changed[named["targets"].to_numpy()]].astype(np.int64))
     gone = documents.entity_document[_mask(iris, changes.removed)]
     return np.setdiff1d(np.concatenate(found), gone)
 
