@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import connected_components
 from crmrag_query.config.loading import CommunitiesConfig
 from crmrag_query.documents.documents import Documents
 from crmrag_query.documents.entity_graph import EntityGraph
-from crmrag_query.graph.arrays import Ints, Longs
+from crmrag_query.graph.arrays import Ints, Longs, places_in
 from crmrag_query.retrieval.communities import NONE, Communities
 
 # Iterations of Leiden: what follows the second moves little, and takes minutes of a large graph.
@@ -85,21 +85,23 @@ class Net:
 
     def parts(self) -> Iterator[tuple[Longs, Longs]]:
         """The nodes of each connected part of two or more, ascending, and its edges."""
-        nodes = len(self.inside)
-        links = sparse.coo_array(
-            (np.ones(len(self.low), np.int8), (self.low, self.high)), shape=(nodes, nodes)
-        )
-        count, part = connected_components(links, directed=False)
+        part = pieces(self.low, self.high, len(self.inside))
         by_part, of_edge = np.argsort(part, kind="stable"), part[self.low]
         by_edge = np.argsort(of_edge, kind="stable")
-        ends = np.cumsum(np.bincount(part, minlength=count))
-        edge_ends = np.cumsum(np.bincount(of_edge, minlength=count))
+        ends = np.cumsum(np.bincount(part))
+        edge_ends = np.cumsum(np.bincount(of_edge, minlength=len(ends)))
         for number in np.flatnonzero(np.diff(edge_ends, prepend=0)).tolist():
             first, edge_first = (int(row[number - 1]) if number else 0 for row in (ends, edge_ends))
             yield by_part[first : ends[number]], by_edge[edge_first : edge_ends[number]]
 
 
-def leiden(net: Net, resolution: float, seed: int = SEED) -> Ints:
+def pieces(low: Longs, high: Longs, nodes: int) -> Ints:
+    """The connected piece of each node, int32 [nodes], numbered in order of their first nodes."""
+    links = sparse.coo_array((np.ones(len(low), np.int8), (low, high)), shape=(nodes, nodes))
+    return np.asarray(connected_components(links, directed=False)[1], np.int32)
+
+
+def leiden(net: Net, resolution: float) -> Ints:
     """The group of each node, int32 [nodes], numbered in order of their first nodes; every group is connected."""
     found = np.arange(len(net.inside), dtype=np.int64)
     place = np.empty(len(found), np.int64)
@@ -110,7 +112,7 @@ def leiden(net: Net, resolution: float, seed: int = SEED) -> Ints:
         for nodes, edges in net.parts():
             place[nodes] = np.arange(len(nodes))
             pairs = np.stack([place[net.low[edges]], place[net.high[edges]]], axis=1)
-            igraph.set_random_number_generator(random.Random(seed))
+            igraph.set_random_number_generator(random.Random(SEED))
             groups = graphs.Graph(n=len(nodes), edges=pairs).community_leiden(
                 "CPM",  # with these weights of nodes it is modularity
                 weights=net.weight[edges],
@@ -122,10 +124,7 @@ def leiden(net: Net, resolution: float, seed: int = SEED) -> Ints:
     finally:
         igraph.set_random_number_generator(random)
     same = found[net.low] == found[net.high]
-    links = sparse.coo_array(
-        (np.ones(int(same.sum()), np.int8), (net.low[same], net.high[same])), shape=(len(found), len(found))
-    )
-    return np.asarray(connected_components(links, directed=False)[1], np.int32)
+    return pieces(net.low[same], net.high[same], len(found))
 
 
 def large_enough(of: Ints, least: int) -> tuple[Ints, int]:
@@ -212,8 +211,7 @@ def _level(
         text = "\n".join([str(level), *iris[first:end]])  # documents are numbered in the order of their IRIs
         ids.append(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big"))
     order = np.lexsort((np.array(ids, np.uint64), -inside.round(6), -size))
-    place = np.full(count + 1, NONE, np.int32)
-    place[order] = np.arange(count, dtype=np.int32)
+    place = np.append(places_in(order), np.int32(NONE))
     of_document = place[own]  # -1 takes the last
     ranked = here[np.lexsort((here, -central[here].round(6), of_document[here]))]
     return _Level(

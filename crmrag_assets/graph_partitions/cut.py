@@ -17,7 +17,7 @@ from scipy import sparse
 
 from crmrag_assets.communities.detect import Net, leiden
 from crmrag_query.config.loading import GraphPartitionsConfig
-from crmrag_query.graph.arrays import Ints, Longs, run_starts
+from crmrag_query.graph.arrays import Ints, Longs, places_in, run_starts
 from crmrag_query.graph_partitions import PartitionEdges
 from crmrag_query.retrieval.encoder import unit
 
@@ -52,9 +52,7 @@ def cut(net: Net, vectors: Floats, settings: GraphPartitionsConfig) -> Ints:
 def numbered(parts: npt.NDArray[np.integer]) -> Ints:
     """The same parts numbered from 0 in the order of their first nodes."""
     _, first, inverse = np.unique(parts, return_index=True, return_inverse=True)
-    place = np.empty(len(first), np.int32)
-    place[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    found: Ints = place[inverse.reshape(-1)]
+    found: Ints = places_in(np.argsort(first))[inverse.reshape(-1)]
     return found
 
 

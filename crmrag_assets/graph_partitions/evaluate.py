@@ -19,9 +19,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
-from crmrag_assets.communities.detect import Net, leiden, modularity
+from crmrag_assets.communities.detect import Net, leiden, modularity, pieces
 from crmrag_assets.graph_partitions.cut import SEED, both_ways, centroids, numbered
 from crmrag_query.documents.documents import FR, INCOMING, OUTGOING, TYPE, Documents, open_table
 from crmrag_query.documents.entity_graph import EntityGraph
@@ -469,10 +468,8 @@ def verdict(found: Sequence[Measured], searched: Sequence[Mapping[str, Any]]) ->
         a, b = own[name], rival.measures[name]
         word = "more than" if a[1] > b[2] else "less than" if a[2] < b[1] else "no more and no less than"
         says.append(f"{name} {100 * a[0]:.1f}, {word} {100 * b[0]:.1f} of {rival.system}")
-    whole, routed = (
-        searched[0],
-        next(one for one in searched if one["system"] == "aligner" and one["parts"] == "3"),
-    )
+    whole = searched[0]
+    routed = next(one for one in searched if one["system"] == "aligner" and one["parts"] == "3")
     return (
         f"The aligner on entities that it was not trained with: {'; '.join(says)}. A search within its 3 best parts scores "
         f"{routed['texts scored']:,} texts and finds {100 * routed['gold recall']:.1f} % of the gold in "
@@ -519,7 +516,7 @@ class Quality:
             name, len(sizes), int(sizes.min(initial=len(part))), round(float(sizes.mean()), 1), int(sizes.max(initial=0)),
             int((sizes < ISLAND).sum()), int((sizes > limit).sum()),
             round(float((~within).sum()) / edges, 4), round(float(net.weight[~within].sum()) / weight, 4),
-            round(float((pieces(net, part) > 1).mean()), 4), round(mean, 4),
+            round(float((pieces_of(net, part) > 1).mean()), 4), round(mean, 4),
             round(mean - float(everything[0]), 4) if len(part) else 0.0, round(modularity(net, part), 4),
         )  # fmt: skip
 
@@ -537,12 +534,10 @@ def coherence(part: Ints, vectors: Floats) -> npt.NDArray[np.float64]:
     return np.where(pairs > 0, ((sums**2).sum(axis=1) - own) / np.maximum(pairs, 1), 1.0)
 
 
-def pieces(net: Net, part: Ints) -> Longs:
+def pieces_of(net: Net, part: Ints) -> Longs:
     """In how many connected pieces each part is by the edges within it, int64 [parts]."""
     within = part[net.low] == part[net.high]
-    low, high = net.low[within], net.high[within]
-    links = sparse.coo_array((np.ones(len(low), np.int8), (low, high)), shape=(len(part), len(part)))
-    _, piece = connected_components(links, directed=False)
+    piece = pieces(net.low[within], net.high[within], len(part))
     _, first = np.unique(piece, return_index=True)
     return np.bincount(part[first], minlength=int(part.max(initial=-1)) + 1)
 

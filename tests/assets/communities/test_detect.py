@@ -94,7 +94,7 @@ def test_modularity_is_what_igraph_computes(release: Release) -> None:
 def test_the_finest_level_is_as_good_as_what_igraph_finds_by_itself(release: Release) -> None:
     net = as_igraph(release[EntityGraph])
     theirs = net.community_leiden("modularity", weights="weight", n_iterations=10)
-    ours = leiden(Net.of(release[EntityGraph]), 1.0, 0)
+    ours = leiden(Net.of(release[EntityGraph]), 1.0)
     reached = net.modularity(ours.tolist(), weights="weight")
     assert reached >= net.modularity(theirs, weights="weight") - 0.01 > 0.5
 
@@ -245,9 +245,7 @@ def test_nobody_else_loses_the_generator_of_chance_by_it() -> None:
     random.seed(7)
     wanted = random.random()
     random.seed(7)
-    leiden(
-        Net.of(EntityGraph(np.array([0, 1, 2]), np.array([1, 0], np.int32), np.ones(2, np.float32))), 1.0, 0
-    )
+    leiden(Net.of(EntityGraph(np.array([0, 1, 2]), np.array([1, 0], np.int32), np.ones(2, np.float32))), 1.0)
     assert random.random() == wanted
     assert (
         modularity(

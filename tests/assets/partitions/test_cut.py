@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crmrag_assets.communities.detect import Net
 from crmrag_assets.graph_partitions.cut import cut, edges_between, repaired
-from crmrag_assets.graph_partitions.evaluate import Quality, coherence, controls, penalties, pieces
+from crmrag_assets.graph_partitions.evaluate import Quality, coherence, controls, penalties, pieces_of
 from crmrag_query.config.loading import GraphPartitionsConfig
 from crmrag_query.graph_partitions import GraphPartitions
 from crmrag_query.retrieval.encoder import unit
@@ -156,7 +156,7 @@ def test_quality_is_what_networkx_and_plain_loops_count(net: Net) -> None:
     groups = [np.flatnonzero(part == one).tolist() for one in range(found.parts)]
     expected = nx.community.modularity(graph, groups) if graph.number_of_edges() else 0.0
     assert found.modularity == pytest.approx(expected, abs=1e-3)
-    assert pieces(net, part).tolist() == [
+    assert pieces_of(net, part).tolist() == [
         nx.number_connected_components(graph.subgraph(group)) for group in groups
     ]
     for group, cosine in zip(groups, coherence(part, vectors).tolist(), strict=True):
