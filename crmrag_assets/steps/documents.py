@@ -124,10 +124,6 @@ def write_all(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
 FEW = 50_000  # documents, up to which each becomes a file unless told otherwise: half a million files take minutes
 
 
-def markdown_inputs(context: BuildContext, chunk: str | None) -> Inputs:
-    return contents(context, "documents") | {"wanted": str(context.config.write_markdown)}
-
-
 def write_files(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """The documents as Markdown files, one for each.
 
@@ -152,5 +148,8 @@ DOCUMENTS = Step(
     "documents", 2, write_all, needs=("graph", "fr_documents"), parts=(*PARTS, "chaining"), apart=always,
     inputs=documents_inputs,
 )  # fmt: skip
-ENTITY_DOCUMENTS = Step("entity_documents", 1, write_files, needs=("documents",), inputs=markdown_inputs)
+ENTITY_DOCUMENTS = Step(
+    "entity_documents", 1, write_files, needs=("documents",),
+    inputs=lambda one, _: contents(one, "documents") | {"wanted": str(one.config.write_markdown)},
+)  # fmt: skip
 STEPS = (FR_DOCUMENTS, DOCUMENTS, ENTITY_DOCUMENTS)

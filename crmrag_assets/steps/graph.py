@@ -45,10 +45,6 @@ def write_archive(context: BuildContext, folder: Path, chunk: str | None) -> Sta
     return {"rows": write_edges(context.folder("graph"), folder, context.progress)}
 
 
-def triples_inputs(context: BuildContext, chunk: str | None) -> Inputs:
-    return contents(context, "graph") | {"pickle": str(context.config.write_triples_pickle)}
-
-
 def write_triples(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """Entity to triples, memory-mapped; with `write_triples_pickle` also `triples_index.pkl` for other tools.
 
@@ -63,5 +59,8 @@ GRAPH = Step(
     parts=("names", "dates", "links", "images", "suspects", "categories", "events", "ontology"),
 )  # fmt: skip
 EDGES = Step("edges", 1, write_archive, needs=("graph",))
-TRIPLES_INDEX = Step("triples_index", 1, write_triples, needs=("graph",), inputs=triples_inputs)
+TRIPLES_INDEX = Step(
+    "triples_index", 1, write_triples, needs=("graph",),
+    inputs=lambda one, _: contents(one, "graph") | {"pickle": str(one.config.write_triples_pickle)},
+)  # fmt: skip
 STEPS = (GRAPH, EDGES, TRIPLES_INDEX)

@@ -46,7 +46,6 @@ from crmrag_assets.indexes.encoder import (
     write_embedded,
 )
 from crmrag_assets.indexes.entity_graph import homes, joined, related, stated
-from crmrag_assets.indexes.lexicon import write_lexicon
 from crmrag_assets.indexes.names import names_of, write_names
 from crmrag_assets.indexes.profile import make_profile, write_profile
 from crmrag_assets.indexes.sparse import KnownCounts, count_new_terms, count_terms, postings_of, write_sparse
@@ -227,10 +226,6 @@ TERM_COUNTS = "term_counts"  # in the working folder, beside the artifacts; neve
 KEPT_SHARE = 0.02  # of texts that are new: counting fewer once more is cheaper than writing the counts of all
 
 
-def encoder_inputs(context: BuildContext, chunk: str | None) -> Inputs:
-    return {"key": encoder_of(context).key, "config": config_hash(context.config.embedding)}
-
-
 def write_encoder(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """What a question needs to be encoded without PyTorch: ONNX model, tokenizer, window and prefixes.
 
@@ -278,10 +273,6 @@ def write_embeddings(context: BuildContext, folder: Path, chunk: str | None) -> 
         "encoded": len(embedded.fresh),
     }
     return counts | spent(context, embedded.fresh)
-
-
-def dense_inputs(context: BuildContext, chunk: str | None) -> Inputs:
-    return contents(context, "documents", "embeddings") | {"dimension": str(encoder_of(context).dimension)}
 
 
 def write_dense_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
@@ -361,10 +352,6 @@ def write_date_index(context: BuildContext, folder: Path, chunk: str | None) -> 
     return dict(write_dates(graph_of(context), context.vocabulary.ontology, relationships, folder))
 
 
-def names_inputs(context: BuildContext, chunk: str | None) -> Inputs:
-    return contents(context, "graph") | {"stop": " ".join(sorted(stop_words(context.method.questions)))}
-
-
 def write_name_index(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """Labels, alternative names and identifiers of entities by their words, for finding those that a question names.
 
@@ -396,12 +383,14 @@ def write_lexicon_table(context: BuildContext, folder: Path, chunk: str | None) 
     world = World(
         graph_of(context), ontology, catalogue_of(context), categories, method.relations, method.plans
     )
-    return dict(write_lexicon(world, folder))
-
-
-def profile_inputs(context: BuildContext, chunk: str | None) -> Inputs:
-    title = {"title": context.config.title or context.name}
-    return contents(context, "graph", "date_index", "fr_documents") | title
+    found = made(world)
+    found.save(folder)
+    return {
+        "kinds": len(found),
+        "steps": len(found.step_property),
+        "relations": int((np.diff(found.start_ptr) > 0).sum()),
+        "triples": int(found.step_triples.sum()),
+    }
 
 
 def write_data_profile(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
@@ -420,7 +409,10 @@ def write_data_profile(context: BuildContext, folder: Path, chunk: str | None) -
     return dict(write_profile(content, context.config.title or context.name, folder))
 
 
-ENCODER = Step("encoder", 3, write_encoder, inputs=encoder_inputs)
+ENCODER = Step(
+    "encoder", 3, write_encoder,
+    inputs=lambda one, _: {"key": encoder_of(one).key, "config": config_hash(one.config.embedding)},
+)  # fmt: skip
 EMBEDDINGS = Step(
     "embeddings", 2, write_embeddings,
     # Of the themes it reads how much is to be encoded of them later, which the ceiling is for as well.
@@ -428,8 +420,8 @@ EMBEDDINGS = Step(
     wanted=has_vectors,
 )  # fmt: skip
 FAISS_INDEX = Step(
-    "faiss_index", 3, write_dense_index, needs=("documents", "embeddings"), inputs=dense_inputs,
-    parts=("dense.codes_from",), wanted=has_vectors,
+    "faiss_index", 3, write_dense_index, needs=("documents", "embeddings"), parts=("dense.codes_from",), wanted=has_vectors,
+    inputs=lambda one, _: contents(one, "documents", "embeddings") | {"dimension": str(encoder_of(one).dimension)},
 )  # fmt: skip
 TOKEN_VECTORS = Step(
     "token_vectors", 1, write_vectors_of_tokens, needs=("documents", "encoder"), wanted=has_token_vectors
@@ -439,15 +431,16 @@ DATE_INDEX = Step(
     "date_index", 1, write_date_index, needs=("graph",), parts=("ontology",), inputs=dates_inputs, apart=always
 )  # fmt: skip
 NAME_INDEX = Step(
-    "name_index", 2, write_name_index, needs=("graph",), parts=("satellites", "ontology"),
-    inputs=names_inputs, apart=always,
+    "name_index", 2, write_name_index, needs=("graph",), parts=("satellites", "ontology"), apart=always,
+    inputs=lambda one, _: contents(one, "graph") | {"stop": " ".join(sorted(stop_words(one.method.questions)))},
 )  # fmt: skip
 LEXICON = Step(
     "lexicon", 1, write_lexicon_table, needs=("graph",), parts=("ontology", "relationships"), inputs=lexicon_inputs,
     apart=always,
 )  # fmt: skip
 PROFILE = Step(
-    "profile", 2, write_data_profile, needs=("graph", "date_index", "fr_documents"), inputs=profile_inputs, apart=always,
+    "profile", 2, write_data_profile, needs=("graph", "date_index", "fr_documents"), apart=always,
+    inputs=lambda one, _: contents(one, "graph", "date_index", "fr_documents") | {"title": one.config.title or one.name},
     parts=(
         "profile", "names", "dates", "aggregation", "documents.type_properties", "categories", "relationships",
         "ontology",
@@ -477,10 +470,6 @@ def write_entity_graph(context: BuildContext, folder: Path, chunk: str | None) -
         "edges": found.edges,
         "alone": int((found.ptr[1:] == found.ptr[:-1]).sum()),
     }
-
-
-def wanted(context: BuildContext) -> bool:
-    return context.config.communities
 
 
 def write_communities(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
@@ -595,17 +584,17 @@ ENTITY_GRAPH = Step(
 )  # fmt: skip
 COMMUNITIES = Step(
     "communities", 1, write_communities, needs=("graph", "documents", "entity_graph"), parts=("communities",),
-    apart=always, wanted=wanted,
+    apart=always, wanted=lambda one: one.config.communities,
 )  # fmt: skip
 COMMUNITY_SUMMARIES = Step(
     "community_summaries", 1, write_community_summaries, needs=("graph", "documents", "date_index", "communities"),
-    parts=("communities.told", "translations"), inputs=summaries_inputs, wanted=wanted,
+    parts=("communities.told", "translations"), inputs=summaries_inputs, wanted=COMMUNITIES.wanted,
 )  # fmt: skip
 COMMUNITY_INDEX = Step(
     "community_index", 1, write_community_index,
     # After the embeddings, whose ceiling stops a build before anything is encoded.
     needs=("graph", "documents", "embeddings", "communities", "community_summaries", "encoder"),
-    parts=("sparse", "communities.told"), inputs=index_inputs, wanted=wanted,
+    parts=("sparse", "communities.told"), inputs=index_inputs, wanted=COMMUNITIES.wanted,
 )  # fmt: skip
 STEPS = (
     ENCODER, EMBEDDINGS, FAISS_INDEX, TOKEN_VECTORS, BM25_INDEX, AGGREGATION_INDEX, DATE_INDEX, NAME_INDEX, LEXICON, PROFILE,

@@ -75,10 +75,6 @@ PACKAGES = (
 )  # fmt: skip
 
 
-def method_inputs(context: BuildContext, chunk: str | None) -> Inputs:
-    return {"method": context.method_hash, "ontology": context.ontology_hash}
-
-
 def write_method(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """The resolved method and the ontology tables, so that the release answers alike wherever it is copied."""
     (folder / CONFIG).write_text(
@@ -239,10 +235,6 @@ def provenance_of(context: BuildContext, release: str) -> dict[str, Any]:
     }
 
 
-def published_in_postgres(context: BuildContext) -> bool:
-    return context.config.postgres and context.sample is None
-
-
 def write_postgres_graph(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
     """What is searched of the release, in PostgreSQL too: entities, triples, communities, passages, names.
 
@@ -262,10 +254,6 @@ def publish_in_postgres(context: BuildContext) -> None:
     with postgres.connected() as connection:
         kept = release_ids(context.data, context.name)
         postgres.publish(connection, release, kept, progress=context.progress)
-
-
-def pushed_to_a_store(context: BuildContext) -> bool:
-    return bool(context.config.publish_to) and context.sample is None
 
 
 def write_pushed_release(context: BuildContext, folder: Path, chunk: str | None) -> Stats:
@@ -288,11 +276,10 @@ def push_release(context: BuildContext) -> None:
     push(release.folder, objects, context.config.keep_releases, advance=context.progress.advance)
 
 
-def pushed_inputs(context: BuildContext, chunk: str | None) -> Inputs:
-    return contents(context, "release") | {"to": context.config.publish_to}
-
-
-METHOD = Step("method", 1, write_method, inputs=method_inputs)
+METHOD = Step(
+    "method", 1, write_method,
+    inputs=lambda one, _: {"method": one.method_hash, "ontology": one.ontology_hash},
+)  # fmt: skip
 VALIDATION_REPORT = Step(
     "validation_report", 2, write_report, inputs=report_inputs, parts=("chaining", "relationships", "ontology"),
     needs=("harvest_report", "graph", "documents", "aggregation_index"),
@@ -302,11 +289,13 @@ RELEASE = Step(
     needs=(*(artifact for artifact in PLACES if artifact != METHOD.artifact), "harvest_report"),
 )  # fmt: skip
 POSTGRES_GRAPH = Step(
-    "postgres_graph", 1, write_postgres_graph, needs=("release",), wanted=published_in_postgres, after=publish_in_postgres
+    "postgres_graph", 1, write_postgres_graph, needs=("release",), after=publish_in_postgres,
+    wanted=lambda one: one.config.postgres and one.sample is None,
 )  # fmt: skip
 PUSHED_RELEASE = Step(
-    "pushed_release", 1, write_pushed_release, inputs=pushed_inputs, needs=("release",), wanted=pushed_to_a_store,
-    after=push_release,
+    "pushed_release", 1, write_pushed_release, needs=("release",), after=push_release,
+    inputs=lambda one, _: contents(one, "release") | {"to": one.config.publish_to},
+    wanted=lambda one: bool(one.config.publish_to) and one.sample is None,
 )  # fmt: skip
 RELEASE_STEPS = (VALIDATION_REPORT, RELEASE, POSTGRES_GRAPH, PUSHED_RELEASE)
 PINNED_STEPS = (
