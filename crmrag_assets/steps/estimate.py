@@ -44,43 +44,37 @@ LOOKED_AT = 10_000  # entities of such documents whose neighbours are counted
 CHANGED_SAMPLE = 100  # changed documents looked at to tell how long they are
 
 
-@dataclass(frozen=True)
-class Rebuild:
-    """What the next build does anew: ``changed``, ``added`` and ``removed`` entities, exact; about how many
-    ``documents`` will read otherwise, and the texts of some of these; ``seconds`` that the artifacts which are made
-    again in any case took the last time, on this machine."""
-
-    changed: int
-    added: int
-    removed: int
-    documents: int
-    texts: tuple[str, ...]
-    seconds: float
-
-
-def rebuild_of(context: BuildContext) -> Rebuild | None:
+def _again(context: BuildContext, window_seconds: float, price: float | None) -> Again | None:
     """Compare what discovery has found now with what the last build harvested; None where no build was finished, or
-    where a server has to be asked for that. BuildError before discovery."""
+    where a server has to be asked for that. ``price``: US dollars a token."""
     wanted = ("graph", "documents", "release")
-    if context.config.asks or any(context.store.record(artifact) is None for artifact in wanted):
+    if context.sample is not None or context.config.asks:
+        return None
+    if any(context.store.record(artifact) is None for artifact in wanted):
         return None
     changes = _changes(context)
     if not len(changes):
-        return Rebuild(0, 0, 0, 0, (), 0.0)
+        return Again(0, 0, 0, 0, 0, 0, 0.0, None if price is None else 0.0)
     documents = documents_of(context)
     reached = _reached(documents, context.method.documents.targets, changes)
     whole = documents.count / max(len(documents.entity_document), 1)
     beside = _beside(documents, reached)
-    texts = tuple(
-        documents.whole(int(n)) for n in reached[:: max(1, len(reached) // CHANGED_SAMPLE)][:CHANGED_SAMPLE]
-    )
-    return Rebuild(
-        len(changes.changed),
-        len(changes.added),
-        len(changes.removed),
-        len(reached) + round((len(changes.added) + beside) * whole),
-        texts,
-        sum(_seconds(context, artifact) for artifact in ARTIFACTS if artifact not in OTHERS),
+    count = len(reached) + round((len(changes.added) + beside) * whole)
+    sampled = reached[:: max(1, len(reached) // CHANGED_SAMPLE)][:CHANGED_SAMPLE]
+    encoder, each = encoder_of(context), count / max(len(sampled), 1)
+    texts = map(documents.whole, sampled.tolist())
+    shown = [window for text in texts for window in windows(text, encoder.count, encoder.window)]
+    encoded, tokens = round(len(shown) * each), round(sum(encoder.count(shown)) * each)
+    seconds = sum(_seconds(context, artifact) for artifact in ARTIFACTS if artifact not in OTHERS)
+    return Again(
+        changed=len(changes.changed),
+        added=len(changes.added),
+        removed=len(changes.removed),
+        documents=count,
+        windows=encoded,
+        tokens=tokens,
+        seconds=seconds + window_seconds * encoded,
+        price=None if price is None else price * tokens,
     )
 
 
@@ -247,7 +241,6 @@ def estimate(context: BuildContext, prices: Prices, size: int | None = None) -> 
     size = size or (ASKED if context.config.asks else SAMPLE)
     with tempfile.TemporaryDirectory(prefix="crmrag-estimate-") as folder:
         measured = _measure(replace(context, data=Path(folder)), context, min(size, found.entities))
-    anew = rebuild_of(context) if context.sample is None else None
     each, wide = found.entities / max(measured.entities, 1), found.triples / max(measured.triples, 1)
     embedding = context.config.embedding
     paid = embedding.provider == "litellm"
@@ -277,25 +270,8 @@ def estimate(context: BuildContext, prices: Prices, size: int | None = None) -> 
         price=None if price is None else price * tokens,
         requests=requests,
         harvest_seconds=harvest,
-        again=None if anew is None else _again(context, anew, measured.window_seconds, price),
+        again=_again(context, measured.window_seconds, price),
         first_seconds=first,
-    )
-
-
-def _again(context: BuildContext, anew: Rebuild, window_seconds: float, price: float | None) -> Again:
-    encoder = encoder_of(context)
-    shown = [window for text in anew.texts for window in windows(text, encoder.count, encoder.window)]
-    each = anew.documents / max(len(anew.texts), 1)
-    count, tokens = round(len(shown) * each), round(sum(encoder.count(shown)) * each)
-    return Again(
-        anew.changed,
-        anew.added,
-        anew.removed,
-        anew.documents,
-        count,
-        tokens,
-        anew.seconds + window_seconds * count,
-        None if price is None else price * tokens,
     )
 
 
