@@ -143,14 +143,12 @@ def title_of(context: BuildContext) -> str:
 
 def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest:
     """The manifest of the data set: content only, no time, no place, no machine."""
-    method, graph, documents, dataset = (
-        context.method,
-        graph_of(context),
-        documents_of(context),
-        context.config,
-    )
+    method, dataset = context.method, context.config
+    graph, documents = graph_of(context), documents_of(context)
     encoder = context.finished("encoder").stats
     config = {part: config_hash(getattr(method, part)) for part in PARTS}
+    config["relationships"] = config_hash(method.relationship_sets[method.relationships])
+    config["ontology"] = context.ontology_hash
     return Manifest(
         dataset=context.name,
         files=tuple(pinned.entry for pinned in files),
@@ -171,11 +169,7 @@ def current_manifest(context: BuildContext, files: Sequence[Pinned]) -> Manifest
             "chunks": len(chunks_of(context)),
             **page_counts(context, graph),
         },
-        config=config
-        | {
-            "relationships": config_hash(method.relationship_sets[method.relationships]),
-            "ontology": context.ontology_hash,
-        },
+        config=config,
         versions={step.artifact: step.writer for step in PINNED_STEPS if is_made(context, step.artifact)},
         embedding={name: encoder[name] for name in ("model", "provider", "dimension", "window")},
         wikidata=dataset.wikidata,
@@ -306,18 +300,7 @@ PINNED_STEPS = (
 
 
 STEPS: Mapping[str, Step] = {
-    step.artifact: step
-    for steps in (
-        pages.STEPS,
-        (pages.PAGE_CANDIDATES,),
-        source.STEPS,
-        graph.STEPS,
-        documents.STEPS,
-        indexes.STEPS,
-        graph_partitions.STEPS,
-        RELEASE_STEPS,
-    )
-    for step in steps
+    step.artifact: step for step in (*PINNED_STEPS, *source.STEPS, *RELEASE_STEPS) if step is not METHOD
 }
 
 
@@ -383,10 +366,10 @@ def _make(context: BuildContext, item: tuple[str, str | None]) -> Outcome:
 
 @dataclass
 class Ahead:
-    """The steps that processes work through, in the order of work, and what has come of them."""
+    """The steps that processes work through, by artifact in the order of work, and what has come of them."""
 
     processes: Processes
-    steps: Sequence[Step]
+    steps: Mapping[str, Step]
     begun: dict[str, Future[Outcome]] = field(default_factory=dict)
 
     def outcome(self, artifact: str) -> Outcome:
@@ -401,25 +384,20 @@ class Ahead:
                 return self.processes.result(self._failed(artifact))
             wait(running, return_when=FIRST_COMPLETED)
 
-    def makes(self, artifact: str) -> bool:
-        """Whether the artifact is among them."""
-        return any(step.artifact == artifact for step in self.steps)
-
     def _begin(self) -> None:
         """Begin every step of which all that it needs of what is made here is finished."""
-        for step in self.steps:
-            if step.artifact not in self.begun and not self._missing(step):
-                self.begun[step.artifact] = self.processes.submit(_make, (step.artifact, None))
+        for artifact in self.steps:
+            if artifact not in self.begun and not self._missing(artifact):
+                self.begun[artifact] = self.processes.submit(_make, (artifact, None))
 
-    def _missing(self, step: Step) -> list[str]:
+    def _missing(self, artifact: str) -> list[str]:
         """What the step needs of what is made here and is not finished, or failed."""
-        made = (artifact for artifact in step.needs if self.makes(artifact))
         ended = {name for name, one in self.begun.items() if one.done() and one.exception() is None}
-        return [artifact for artifact in made if artifact not in ended]
+        return [need for need in self.steps[artifact].needs if need in self.steps and need not in ended]
 
     def _failed(self, artifact: str) -> Future[Outcome]:
         """What failed that the artifact was to be made from, near or far."""
-        missing = self._missing(next(step for step in self.steps if step.artifact == artifact))[0]
+        missing = self._missing(artifact)[0]
         return self.begun[missing] if missing in self.begun else self._failed(missing)
 
 
@@ -445,14 +423,14 @@ def made_ahead(layer: Layer, context: BuildContext) -> Iterator[None]:
 def run_or_await(step: Step, context: BuildContext) -> Outcome:
     """`run_step`, or the outcome of the process that makes the artifact ahead of its turn."""
     ahead = _CURRENT.get()
-    if ahead is None or not ahead.makes(step.artifact):
+    if ahead is None or step.artifact not in ahead.steps:
         outcome = run_step(step, context)
         give_back()
         return outcome
     return ahead.outcome(step.artifact)
 
 
-def _apart(layer: Layer, context: BuildContext) -> list[Step]:
+def _apart(layer: Layer, context: BuildContext) -> dict[str, Step]:
     """The layer's steps that have to be made and may be made apart, as what they need of this layer may."""
     found: dict[str, Step] = {}
     for step in (STEPS[artifact] for artifact in (() if layer.chunked else layer.assets)):
@@ -463,4 +441,4 @@ def _apart(layer: Layer, context: BuildContext) -> list[Step]:
         remade = any(need in found for need in within)
         if remade or record is None or record.version != version_of(step, context):
             found[step.artifact] = step
-    return list(found.values())
+    return found

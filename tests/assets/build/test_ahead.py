@@ -52,7 +52,7 @@ def taken(layer: Layer, context: BuildContext) -> dict[str, Outcome]:
 def begun() -> list[str]:
     """What processes make at present."""
     current = ahead._CURRENT.get()
-    return [] if current is None else [step.artifact for step in current.steps]
+    return [] if current is None else list(current.steps)
 
 
 @pytest.mark.slow
