@@ -323,17 +323,8 @@ def write_candidates(context: BuildContext, folder: Path, chunk: str | None) -> 
     return {"candidates": len(found), "settled": len(settled)}
 
 
-def make_images(context: BuildContext) -> None:
-    """Make the images of all chunks, one after the other."""
-    _make(PAGE_IMAGES, context)
-
-
-def make_readings(context: BuildContext) -> None:
-    """Make the readings of all chunks, one after the other."""
-    _make(PAGE_EXTRACTIONS, context)
-
-
-def _make(step: Step, context: BuildContext) -> None:
+def make_all(step: Step, context: BuildContext) -> None:
+    """Make the images, or the readings, of all chunks, one after the other."""
     chunks, turn = chunks_of(context, step.artifact), replace(context)
     context.store.keep_only(step.artifact, chunks)
     for chunk in chunks:

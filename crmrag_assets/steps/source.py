@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from crmrag_assets.build.context import base_of
@@ -34,6 +33,7 @@ from crmrag_assets.build.step import (
     server_turns,
 )
 from crmrag_assets.build.store import data_version
+from crmrag_assets.documents.satellites import Csr, csr_from_pairs
 from crmrag_assets.harvest.prefetch import Account, ChunkReport, as_dict, prefetch_chunk, write_prefetch
 from crmrag_assets.harvest.report import HARVEST_JSON, HARVEST_MARKDOWN, Gathered, traffic_stats
 from crmrag_assets.harvest.source import (
@@ -49,7 +49,7 @@ from crmrag_assets.harvest.source import (
 from crmrag_assets.harvest.triples import IRI, distinct_sorted
 from crmrag_assets.release.report import harvest_markdown
 from crmrag_assets.sources import source_for
-from crmrag_assets.steps.pages import make_images, make_readings
+from crmrag_assets.steps.pages import PAGE_EXTRACTIONS, PAGE_IMAGES, make_all
 from crmrag_query.artifacts.manifest import bucket_of, canonical_json, sha256_file
 from crmrag_query.config.datasets import DatasetConfig
 from crmrag_query.config.loading import Method, config_hash
@@ -58,7 +58,6 @@ from crmrag_query.errors import BuildError, SourceError
 from crmrag_query.syntax import RDF_TYPE
 
 FILE = "sample.parquet"
-Ints = npt.NDArray[np.int64]
 
 
 class Web(Protocol):
@@ -74,22 +73,14 @@ class Web(Protocol):
 
 @dataclass(frozen=True)
 class Links:
-    """Edges between entities as numbers; ``iris`` by number; ``out_*`` and ``in_*`` compressed rows, neighbours sorted by
-    IRI."""
+    """Edges between entities as numbers; ``iris`` by number; where each leads to, and what leads to it, in order of IRIs."""
 
     iris: list[str]
-    out_ptr: Ints
-    out_val: Ints
-    in_ptr: Ints
-    in_val: Ints
+    out: Csr
+    into: Csr
 
     def neighbours(self, nodes: Sequence[int]) -> list[list[int]]:
-        found = []
-        for node in nodes:
-            own = self.out_val[self.out_ptr[node] : self.out_ptr[node + 1]].tolist()
-            pointing = self.in_val[self.in_ptr[node] : self.in_ptr[node + 1]][:FAN_IN].tolist()
-            found.append([*own, *pointing])
-        return found
+        return [[*self.out.of(node).tolist(), *self.into.of(node)[:FAN_IN].tolist()] for node in nodes]
 
 
 def make_links(edges: Iterable[pl.DataFrame]) -> Links:
@@ -97,14 +88,11 @@ def make_links(edges: Iterable[pl.DataFrame]) -> Links:
     frame = pl.concat(edges)
     iris = frame.get_column("s").unique().sort()
     numbered = frame.filter(pl.col("o").is_in(iris.implode()) & (pl.col("s") != pl.col("o")))
-    source = iris.search_sorted(numbered.get_column("s")).to_numpy().astype(np.int64)
-    target = iris.search_sorted(numbered.get_column("o")).to_numpy().astype(np.int64)
-    return Links(iris.to_list(), *_rows(source, target, len(iris)), *_rows(target, source, len(iris)))
-
-
-def _rows(first: Ints, second: Ints, size: int) -> tuple[Ints, Ints]:
-    order = np.lexsort((second, first))
-    return np.searchsorted(first[order], np.arange(size + 1)).astype(np.int64), second[order]
+    source, target = (
+        iris.search_sorted(numbered.get_column(end)).to_numpy().astype(np.int64) for end in ("s", "o")
+    )
+    out, into = (csr_from_pairs(*ends, len(iris)) for ends in ((source, target), (target, source)))
+    return Links(iris.to_list(), out, into)
 
 
 class AskedWeb:
@@ -274,7 +262,7 @@ def source_of(context: BuildContext) -> Source:
 
 def entities_inputs(context: BuildContext, chunk: str | None) -> Inputs:
     if context.sample is None:  # also where the entities alone are asked for
-        make_images(context)
+        make_all(PAGE_IMAGES, context)
     return _inputs(context, source_of(context).fingerprint())
 
 
@@ -304,8 +292,8 @@ def write_entities(context: BuildContext, folder: Path, chunk: str | None) -> St
     if context.sample is not None:
         base = base_of(context)
         with dataset_lock(base.store.root, base.name):
-            make_images(base)
-            make_readings(base)
+            make_all(PAGE_IMAGES, base)
+            make_all(PAGE_EXTRACTIONS, base)
             run_step(ENTITIES, base)
     with asking_servers(context):
         found = source_of(context).discover(folder, context.progress)

@@ -32,7 +32,7 @@ from crmrag_assets.sources.pages.extract import Extractor, read_reply
 from crmrag_assets.sources.pages.kind import ranges
 from crmrag_assets.sources.pages.mapping import Readings
 from crmrag_assets.sources.pages.render import Rendered, lacks_text, render, running
-from crmrag_assets.steps.pages import PAGE_EXTRACTIONS, PAGE_IMAGES, make_images, readings_foreseen
+from crmrag_assets.steps.pages import PAGE_EXTRACTIONS, PAGE_IMAGES, make_all, readings_foreseen
 from crmrag_assets.steps.registry import run_chunks
 from crmrag_query import Client
 from crmrag_query.config.loading import Profile, load_method
@@ -555,7 +555,7 @@ def test_documents_are_made_in_chunks_by_the_hash_of_their_names(shelf: Project)
 def test_the_ceiling_is_of_all_chunks_together(shelf: Project) -> None:
     file = shelf.config / "datasets.yaml"
     declared = yaml.safe_load(file.read_text(encoding="utf-8"))
-    make_images(shelf.context())
+    make_all(PAGE_IMAGES, shelf.context())
     first, *_ = sorted(shelf.context().store.folder("page_images").rglob("*.png"))
     pool = ModelPool(LiteLLM("openai/scripted"))
     most = Extractor(pool, METHOD.extraction, "regulatory").request(first).estimate().tokens + 45
@@ -611,7 +611,7 @@ def test_pages_that_are_lacking_are_told_by_every_build(tmp_path: Path, instance
 
 def test_what_reading_takes_is_told_before_it_is_asked(tmp_path: Path) -> None:
     project = make_regulation(tmp_path / "p", model="openai/gpt-4o")
-    make_images(project.context())
+    make_all(PAGE_IMAGES, project.context())
     (told,) = readings_foreseen(project.context())
     assert told.startswith("3 for openai/gpt-4o, at most ") and "at most $0." in told
     (tmp_path / "q").mkdir()
