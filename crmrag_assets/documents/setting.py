@@ -253,15 +253,10 @@ class Setting:
     @cached_property
     def described(self) -> Ints:
         """int32 [n]: of a text that refers to one node alone this node; -1 for all else."""
-        rows = self.graph.adjacency.forward
-        by_code = self.graph.adjacency.by_code
-        ways = self.ontology.directed(REFERRING)
-        keys = [2 * n + (not forward) for code, forward in ways for n in by_code.get(code, ())]
-        one, other, prop = rows.sources, rows.val, rows.properties
-        at, back = np.isin(2 * prop, keys), np.isin(2 * prop + 1, keys)
-        text, about = distinct_pairs(
-            np.concatenate([one[at], other[back]]), np.concatenate([other[at], one[back]])
-        )
+        adjacency, ways = self.graph.adjacency, self.ontology.directed(REFERRING)
+        keys = {2 * n + (not forward) for code, forward in ways for n in adjacency.by_code.get(code, ())}
+        facts = gather_facts(adjacency, np.arange(self.graph.nodes, dtype=np.int32), sorted(keys))
+        text, about = distinct_pairs(facts.doc, facts.target)
         alone = (np.bincount(text, minlength=self.graph.nodes) == 1) & self.of_classes(TEXT_CLASS)
         described = np.full(self.graph.nodes, -1, np.int32)
         described[text[alone[text]]] = about[alone[text]]

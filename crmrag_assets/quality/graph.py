@@ -27,9 +27,8 @@ from crmrag_query.verify.check import Finding, Row
 COLUMNS = ["s", "p", "o", "kind", "datatype", "lang"]
 HOST = r"^([A-Za-z][A-Za-z0-9+.-]*:(?://[^/?#]*)?)"
 NAMING = ("names", "dates", "links", "images", "documents", "answers")  # sections that name properties
-OWN_SHARE = (
-    0.01  # of the entities, from which the host of their IRIs is the data set's own, not that of a few strays
-)
+OWN_SHARE = 0.01
+"""Of the entities, from which the host of their IRIs is the data set's own, not that of a few strays."""
 HIERARCHIES = {
     "broader terms": ("P127", "P127i"),
     "places": ("P89", "P89i"),

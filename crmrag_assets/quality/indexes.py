@@ -42,9 +42,8 @@ SCANNED = 65_536  # vectors multiplied together
 PRINTED = 8192  # vectors of which numbers are made together
 # The index is exact: fewer than all nearest documents are found only where rounding settles a tie otherwise.
 QUESTIONS, NEAREST, RECALL = 20, 10, 0.99
-DRIFT_VECTORS = (
-    20_000  # of each release, whose means are compared: the mean of more differs in its fourth place
-)
+DRIFT_VECTORS = 20_000
+"""Of each release, whose means are compared: the mean of more differs in its fourth place."""
 KINDS = ("label", "type", "date")
 ALL = "all"
 

@@ -129,9 +129,8 @@ def switching(folder: Path, wait: float = WAIT) -> Iterator[None]:
 
 WORKING, DAMAGED = ".working", ".damaged"
 PUBLISH = "publish"  # name of the fail-point
-TIME = (
-    "built"  # in the provenance: when a build that changed nothing ran is not worth a change of the release
-)
+TIME = "built"
+"""In the provenance: when a build that changed nothing ran is not worth a change of the release."""
 
 
 def publish(

@@ -27,9 +27,8 @@ from crmrag_assets.opened import documents_of, encoder_of, shares_with, text_dig
 from crmrag_assets.steps.indexes import caches_of, new_themes, themes_of, themes_with_vectors
 
 TIMED = 24  # texts or windows encoded to measure how long that takes
-REQUEST_SECONDS = (
-    1.0  # taken to be what an embedding API needs for a batch of texts: measuring it would cost money
-)
+REQUEST_SECONDS = 1.0
+"""Taken to be what an embedding API needs for a batch of texts: measuring it would cost money."""
 
 
 @dataclass(frozen=True)
