@@ -16,11 +16,12 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 from scipy import sparse
 
 from crmrag_assets.communities.detect import Net, leiden, modularity, pieces
+from crmrag_assets.documents.drafts import coded
 from crmrag_assets.graph_partitions.cut import SEED, both_ways, centroids, numbered
 from crmrag_query.documents.documents import FR, INCOMING, OUTGOING, TYPE, Documents, open_table
 from crmrag_query.documents.entity_graph import EntityGraph
@@ -79,38 +80,27 @@ class Worded:
 
     @classmethod
     def of(cls, documents: Documents, graph: EntityGraph) -> Worded:
-        lines = open_table(documents.folder, "lines")
-        own = documents.entities
-        lines = lines.filter(
-            pc.equal(lines.column("entity"), pa.array(own[lines.column("document").to_numpy()]))
-        )
-        typed = lines.filter(pc.equal(lines.column("kind"), TYPE))
+        columns = ["document", "entity", "kind", "label", "targets"]
+        lines = pl.DataFrame(pl.from_arrow(open_table(documents.folder, "lines").select(columns)))
+        lines = lines.filter(lines["entity"] == pl.Series(documents.entities).gather(lines["document"]))
         kind = [""] * documents.count
-        for document, targets in zip(
-            typed.column("document").to_pylist(), typed.column("targets").to_pylist(), strict=True
-        ):
+        for document, targets in lines.filter(kind=TYPE).select("document", "targets").iter_rows():
             if targets and not kind[document]:
                 kind[document] = documents.graph.label(targets[0])
-        said = lines.filter(pc.is_in(lines.column("kind"), pa.array([FR, OUTGOING, INCOMING], pa.uint8())))
-        row = pc.list_parent_indices(said.column("targets")).to_numpy()
-        nodes = pc.list_flatten(said.column("targets")).to_numpy()
-        labels = said.column("label").combine_chunks().dictionary_encode()
-        source = said.column("document").to_numpy()[row]
-        target = documents.entity_document[nodes]
-        key = (
-            np.repeat(np.arange(graph.documents, dtype=np.int64), np.diff(graph.ptr)) * graph.documents
-            + graph.neighbour
+        said = lines.filter(pl.col("kind").is_in([FR, OUTGOING, INCOMING]))
+        label, labels = coded(said["label"])
+        said = said.with_columns(label=label).explode("targets").drop_nulls("targets")
+        said = said.with_columns(target=documents.entity_document[said["targets"].to_numpy()])
+        ends = np.repeat(np.arange(graph.documents, dtype=np.int32), np.diff(graph.ptr))
+        edges = pl.DataFrame({"document": ends, "target": graph.neighbour})
+        kept = said.join(edges, on=["document", "target"], how="semi").filter(
+            pl.col("document") != pl.col("target")
         )
-        wanted = source.astype(np.int64) * graph.documents + target
-        kept = (target >= 0) & (source != target) & np.isin(wanted, key)
-        kept[kept] &= own[target[kept]] == nodes[kept]
-        label = labels.indices.to_numpy()[row]
-        order = np.flatnonzero(kept)[np.lexsort((label[kept], target[kept], source[kept]))]
-        ptr = np.append(0, np.cumsum(np.bincount(source[order], minlength=documents.count)))
-        return cls(
-            ptr, target[order].astype(np.int32), label[order].astype(np.int32),
-            tuple(labels.dictionary.to_pylist()), tuple(kind),
-        )  # fmt: skip
+        kept = kept.filter(kept["targets"] == pl.Series(documents.entities).gather(kept["target"]))
+        kept = kept.sort("document", "target", "label")
+        ptr = np.append(0, np.cumsum(np.bincount(kept["document"].to_numpy(), minlength=documents.count)))
+        target, label = (kept[name].to_numpy().astype(np.int32) for name in ("target", "label"))
+        return cls(ptr, target, label, tuple(labels.to_list()), tuple(kind))
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from crmrag_query.errors import BuildError
 from crmrag_query.graph.arrays import (
     FLAG_ENTITY,
     Adjacency,
+    Bytes,
     Ints,
     Longs,
     consecutive,
@@ -44,6 +45,7 @@ from crmrag_query.retrieval.scores import best
 
 Doubles = npt.NDArray[np.float64]
 Hashes = npt.NDArray[np.uint64]
+Shorts = npt.NDArray[np.int16]
 TOP = 500  # nodes of highest PageRank that are kept for each category, and actors with most works
 DIGITS = 9  # significant digits of a written PageRank
 
@@ -85,12 +87,12 @@ def works_per_actor(adjacency: Adjacency, steps: Aggregation) -> npt.NDArray[np.
     """Distinct works of each node as actor, int64 [n], by way of events (facts: method, Build)."""
     work, event = edges(adjacency, steps.work_properties)
     events, actors = edges(adjacency, steps.actor_properties)
-    order = np.argsort(event, kind="stable")
-    work, event = work[order], event[order]
-    low = np.searchsorted(event, events)
-    count = np.searchsorted(event, events, "right") - low
-    pairs = np.unique(np.repeat(actors.astype(np.int64), count) * adjacency.nodes + work[ranges(low, count)])
-    return np.bincount(pairs // max(adjacency.nodes, 1), minlength=adjacency.nodes)
+    made, done = (
+        pl.DataFrame({"event": event, "work": work}),
+        pl.DataFrame({"event": events, "actor": actors}),
+    )
+    pairs = made.join(done, on="event").select("actor", "work").unique()
+    return np.bincount(pairs["actor"].to_numpy(), minlength=adjacency.nodes)
 
 
 def edges(adjacency: Adjacency, codes: Sequence[str]) -> tuple[Ints, Ints]:
@@ -111,9 +113,9 @@ class MatchArrays(NamedTuple):
     """
 
     source: Ints
-    relationship: npt.NDArray[np.int16]
+    relationship: Shorts
     target: Ints
-    path: npt.NDArray[np.int16]
+    path: Shorts
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ class Groups(NamedTuple):
     """
 
     source: Ints
-    relationship: npt.NDArray[np.int16]
+    relationship: Shorts
     chunk: Ints
     first: Ints
     size: Ints
@@ -445,7 +447,7 @@ def write_dates(graph: Graph, ontology: Ontology, catalogue: Catalogue, out: Pat
     entities = np.flatnonzero((graph.flags & FLAG_ENTITY) != 0).astype(np.int32)
     own = entities[dated[entities]]
 
-    def stated(relationship: Ints, entity: Ints, date: Ints, depth: Ints) -> pl.DataFrame:
+    def stated(relationship: Shorts, entity: Ints, date: Ints, depth: Bytes) -> pl.DataFrame:
         """Of several dates those count that the fewest hops lead to: a period that an event falls within is wider."""
         frame = pl.DataFrame({"relationship": relationship, "entity": entity, "depth": depth})
         frame = frame.with_columns(begin=pl.Series(begin[date]), end=pl.Series(end[date]))
