@@ -19,7 +19,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from crmrag_assets.build import store as failpoints
-from crmrag_assets.build.step import PAGED, PLACES, BuildContext, chunks_of, is_locked
+from crmrag_assets.build.step import CHUNKED, PAGED, PLACES, BuildContext, chunks_of, is_locked
 from crmrag_assets.build.store import working_folder
 from crmrag_query.artifacts.files import (
     Advance,
@@ -52,8 +52,6 @@ from crmrag_query.artifacts.manifest import (
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import BuildError, ReleaseError, ReleaseNotFound
 from crmrag_query.verify.run import check_references
-
-CHUNKED = ("embeddings",)
 
 
 @dataclass(frozen=True, slots=True)
