@@ -22,12 +22,13 @@ from scipy import sparse
 
 from crmrag_assets.communities.detect import Net, leiden, modularity, pieces
 from crmrag_assets.documents.drafts import coded
+from crmrag_assets.documents.satellites import Csr, csr_from_pairs
 from crmrag_assets.graph_partitions.cut import SEED, both_ways, centroids, numbered
 from crmrag_query.documents.documents import FR, INCOMING, OUTGOING, TYPE, Documents, open_table
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import BuildError
 from crmrag_query.evaluation.scores import interval
-from crmrag_query.graph.arrays import Ints, Longs, ranges
+from crmrag_query.graph.arrays import Ints, Longs
 from crmrag_query.graph_partitions import Aligner, GraphPartitions, PartitionEdges
 from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.scores import Hits
@@ -305,16 +306,13 @@ class Searched:
     home: Ints
 
     @cached_property
-    def _texts(self) -> tuple[Longs, Ints]:
-        """The texts of document d are ``ptr[d]:ptr[d + 1]``."""
-        ends = np.cumsum(np.bincount(self.home, minlength=len(self.partitions.part)))
-        return np.append(0, ends), np.argsort(self.home, kind="stable").astype(np.int32)
+    def _texts(self) -> Csr:
+        """The texts of each document."""
+        return csr_from_pairs(self.home, np.arange(len(self.home)), len(self.partitions.part))
 
     def texts_of(self, parts: npt.NDArray[np.integer]) -> Ints:
         """The texts of all documents of these parts."""
-        ptr, text = self._texts
-        documents = np.concatenate([self.partitions.members(int(part)) for part in parts])
-        return text[ranges(ptr[documents], ptr[documents + 1] - ptr[documents])]
+        return self._texts.gather(np.concatenate([self.partitions.members(int(part)) for part in parts]))[1]
 
     def votes(self, hits: Hits, sharp: float) -> Reals:
         """What each part gets of the votes of texts, which weigh as the softmax of their scores."""

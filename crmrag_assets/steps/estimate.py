@@ -18,6 +18,7 @@ from crmrag_assets.build.context import base_of
 from crmrag_assets.build.step import ARTIFACTS, BuildContext, chunks_of, dataset_lock, run_step
 from crmrag_assets.build.store import Record
 from crmrag_assets.build.workers import side_by_side, workers_of
+from crmrag_assets.documents.ways import gather_facts
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE, prefetch_chunk, write_prefetch
 from crmrag_assets.harvest.report import Traffic
 from crmrag_assets.harvest.source import (
@@ -121,15 +122,10 @@ def _reached(documents: Documents, shown: int, changes: Changes) -> npt.NDArray[
 def _beside(documents: Documents, reached: npt.NDArray[np.int64]) -> int:
     """How many entities stand beside those of documents that read otherwise: thin ones among them may join another document,
     since which do depends on how long the documents are."""
-    adjacency = documents.graph.adjacency
-    homes = np.isin(documents.entity_document, reached)
-    names = np.flatnonzero(homes).astype(np.int32)[:LOOKED_AT]
-    near = set[int]()
-    for rows in (adjacency.forward, adjacency.backward):
-        for prop in range(len(rows.prop) - 1):
-            near.update(rows.expand(prop, names)[1].tolist())
-    found = np.fromiter((node for node in near if not homes[node]), np.int64)
-    return int((documents.entity_document[found] >= 0).sum()) if len(found) else 0
+    within = np.isin(documents.entity_document, reached)
+    some = np.flatnonzero(within).astype(np.int32)[:LOOKED_AT]
+    near = np.unique(gather_facts(documents.graph.adjacency, some).target)
+    return int((~within[near] & (documents.entity_document[near] >= 0)).sum())
 
 
 def _mask(iris: pa.Array, wanted: pl.Series) -> Bools:
