@@ -751,8 +751,7 @@ class VectorCache:
         """Add vectors and hand them to the operating system before returning."""
         records = np.zeros(len(found), record_type(self.dimension))
         records["key"] = np.frombuffer(b"".join(found), "V32")
-        for row, vector in enumerate(found.values()):
-            records["vector"][row] = vector
+        records["vector"] = np.array([*found.values()]).reshape(len(found), self.dimension)
         _append(self.path, records)
         self.vectors |= found
 

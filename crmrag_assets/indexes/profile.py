@@ -197,14 +197,8 @@ def write_profile(content: Content, title: str, out: Path) -> dict[str, int]:
     """Write ``profile.json``, which ``Profile.open`` reads, and ``profile.md``; gives counts for people."""
     (out / PROFILE).write_text(row_by_row(asdict(content)), encoding="utf-8")
     (out / READABLE).write_text(profile_markdown(content, title), encoding="utf-8")
-    occurring = sum(one.pairs > 0 for one in content.relationships)
-    return {
-        "entities": content.totals["entities"],
-        "classes": content.totals["classes"],
-        "types": content.totals["types"],
-        "properties": content.totals["properties"],
-        "relationships": occurring,
-    }
+    counts = {name: content.totals[name] for name in ("entities", "classes", "types", "properties")}
+    return counts | {"relationships": sum(one.pairs > 0 for one in content.relationships)}
 
 
 _compact = partial(json.dumps, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

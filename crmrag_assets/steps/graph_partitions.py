@@ -288,11 +288,8 @@ def experiments(context: BuildContext, only: Sequence[str] = ()) -> Iterator[dic
 
 def _spread(numbers: list[int], count: int) -> list[int]:
     """At most ``count`` of the numbers, evenly from first to last."""
-    return (
-        [numbers[len(numbers) * place // count] for place in range(count)]
-        if len(numbers) > count
-        else numbers
-    )
+    count = min(count, len(numbers))
+    return [numbers[len(numbers) * place // count] for place in range(count)]
 
 
 GRAPH_PARTITIONS = Step(
