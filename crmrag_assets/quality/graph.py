@@ -16,6 +16,7 @@ from crmrag_assets.build.step import BuildContext, chunks_of
 from crmrag_assets.harvest.prefetch import TRIPLES_FILE, ChunkReport, verdict
 from crmrag_assets.harvest.source import Discovery
 from crmrag_assets.harvest.triples import TRIPLES
+from crmrag_assets.indexes.aggregation import edges
 from crmrag_assets.opened import graph_of, harvest_of, prefetched
 from crmrag_assets.quality.finding import COMPARED, SHOWN, made_anew, named_release, percent, share
 from crmrag_query.config.loading import Method
@@ -30,14 +31,14 @@ NAMING = ("names", "dates", "links", "images", "documents", "answers")  # sectio
 OWN_SHARE = 0.01
 """Of the entities, from which the host of their IRIs is the data set's own, not that of a few strays."""
 HIERARCHIES = {
-    "broader terms": ("P127", "P127i"),
-    "places": ("P89", "P89i"),
-    "parts of things": ("P46i", "P46"),
-    "parts of information": ("P106i", "P106"),
-    "parts of events": ("P9i", "P9"),
-    "parts of periods": ("P86", "P86i"),
+    "broader terms": "P127",
+    "places": "P89",
+    "parts of things": "P46i",
+    "parts of information": "P106i",
+    "parts of events": "P9i",
+    "parts of periods": "P86",
 }
-"""What may have levels: the property that leads up a level, and its inverse."""
+"""What may have levels: the property that leads up a level."""
 PRUNED = 50  # times that what has nothing above or below is taken off; networkx goes through what is left
 
 Bools = npt.NDArray[np.bool_]
@@ -191,8 +192,8 @@ def hierarchies_have_no_circles(context: BuildContext) -> Finding:
     graph = graph_of(context)
     rows: list[dict[str, Any]] = []
     counts: Counts = {}
-    for name, (up, down) in HIERARCHIES.items():
-        found = circles_of(*_levels(graph, up, down))
+    for name, up in HIERARCHIES.items():
+        found = circles_of(*edges(graph.adjacency, [up]))
         counts[name.replace(" ", "_")] = len(found)
         for circle in found:
             first, last = circle[0], circle[-1]
@@ -204,18 +205,6 @@ def hierarchies_have_no_circles(context: BuildContext) -> Finding:
         "Mend the data where it is made: one of the statements on each circle is turned round, or too many."
     )
     return Finding(not rows, says, counts, {"circles": rows[:SHOWN]}, remedy)
-
-
-def _levels(graph: Graph, up: str, down: str) -> tuple[Ints, Ints]:
-    """Every step up a level, whichever way it is stated: the nodes below, and those above."""
-    adjacency = graph.adjacency
-    below, above = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
-    for code, rows in ((up, adjacency.forward), (down, adjacency.backward)):
-        for prop in adjacency.by_code.get(code, ()):
-            low, high = int(rows.prop[prop]), int(rows.prop[prop + 1])
-            below.append(np.repeat(rows.row[low:high], np.diff(rows.ptr[low : high + 1])))
-            above.append(rows.val[rows.ptr[low] : rows.ptr[high]])
-    return np.concatenate(below), np.concatenate(above)
 
 
 def circles_of(below: Ints, above: Ints) -> list[list[int]]:
