@@ -225,13 +225,11 @@ class Setting:
     @cached_property
     def _events_of_things(self) -> tuple[Ints, Ints, Ints]:
         """int32 [m]: events, the things that they are tied to, and by which property."""
-        graph, rows = self.graph, self.graph.adjacency.forward
-        event = (graph.flags & FLAG_EVENT) != 0
-        thing = (graph.adjacency.categories & int(Category.Thing)) != 0
-        one, other, prop = rows.sources, rows.val, rows.properties
-        at, back = event[one] & thing[other], thing[one] & event[other]
-        events, things = np.concatenate([one[at], other[back]]), np.concatenate([other[at], one[back]])
-        return events, things, np.concatenate([prop[at], prop[back]])
+        adjacency = self.graph.adjacency
+        events = np.flatnonzero((self.graph.flags & FLAG_EVENT) != 0).astype(np.int32)
+        facts = gather_facts(adjacency, events)
+        at = np.flatnonzero((adjacency.categories[facts.target] & int(Category.Thing)) != 0)
+        return events[facts.doc[at]], facts.target[at], facts.key[at] >> 1
 
     @cached_property
     def _known(self) -> Bools:
