@@ -17,8 +17,16 @@ from dagster import DagsterInstance
 from sqlalchemy.exc import IntegrityError
 
 from crmrag_assets.build.context import open_context
-from crmrag_assets.build.step import BuildContext, LineReporter, Reporter, StepProgress, current_reporter
+from crmrag_assets.build.step import (
+    MOST_BITS,
+    BuildContext,
+    LineReporter,
+    Reporter,
+    StepProgress,
+    current_reporter,
+)
 from crmrag_assets.instance import known_betas
+from crmrag_query.artifacts.manifest import BUCKETS
 
 
 class BuildResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -58,16 +66,15 @@ def from_environment() -> BuildResource:
 
 
 DATASET, CHUNK = "dataset", "chunk"
-CHUNK_BITS = 8
 
 
-def chunk_order(bits: int = CHUNK_BITS) -> list[str]:
+def chunk_order() -> list[str]:
     """All chunk keys, each doubling after the one before: 00, 80, 40, c0, 20 …
 
     The 2^b chunks of a data set are then the first 2^b keys for every b, so that a range holds them and no others:
     Dagster writes an event for each key of a range, whether the data set has that chunk or not.
     """
-    return [f"{int(f'{number:0{bits}b}'[::-1], 2):02x}" for number in range(1 << bits)]
+    return [f"{int(f'{number:0{MOST_BITS}b}'[::-1], 2):02x}" for number in range(BUCKETS)]
 
 
 dataset_partitions = dg.DynamicPartitionsDefinition(name=DATASET)

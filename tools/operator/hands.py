@@ -35,9 +35,9 @@ class Operator:
         """Click the first thing that shows a text."""
         self.text(told, within=within).first.click(timeout=PATIENCE)
 
-    def press(self, name: str, within: Locator | None = None) -> None:
+    def press(self, name: str) -> None:
         """Press the first button of a name."""
-        (within or self.page).get_by_role("button", name=name).first.click(timeout=PATIENCE)
+        self.page.get_by_role("button", name=name).first.click(timeout=PATIENCE)
 
     def see(self, told: str, timeout: float = PATIENCE, within: Locator | None = None) -> Locator:
         """Wait until a text shows, anywhere in a longer one; AssertionError where it does not."""
