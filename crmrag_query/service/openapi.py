@@ -95,80 +95,79 @@ BEFORE_1200: Mapping[str, Any] = {
         {"kind": "dated", "way": {"relations": ["created_on"]}, "end": 437925}
     ],  # days since the year 1
 }
-EXAMPLES: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("POST", "/ask"): {"question": QUESTION} | SAMPLE,
-    ("POST", "/retrieve"): {"question": "Who paid for the first paintings of Asinou?", "k": 5} | SAMPLE,
-    ("POST", "/plan"): {"question": QUESTION} | SAMPLE,
-    ("POST", "/plan/edit"): {
-        "plan": BEFORE_1200,
-        "change": {"path": "where.0", "years": {"begin": 1100, "end": 1199}},
-    }
-    | SAMPLE,
-    ("POST", "/plan/choices"): {"plan": BEFORE_1200, "path": "target.types", "what": "kinds"} | SAMPLE,
-    ("POST", "/set"): {"plan": BEFORE_1200, "limit": 10, "sort": "date"} | SAMPLE,
-    ("POST", "/set/marks"): {"plan": BEFORE_1200} | SAMPLE,
-    ("POST", "/set/columns"): {"plan": BEFORE_1200} | SAMPLE,
-    ("POST", "/facets"): {"plan": BEFORE_1200} | SAMPLE,
-    ("POST", "/export"): {"plan": BEFORE_1200, "format": "csv", "question": QUESTION} | SAMPLE,
-    ("GET", "/search"): {"text": "Asinou"} | SAMPLE,
-    ("GET", "/entity"): {"iri": ASINOU} | SAMPLE,
-    ("GET", "/neighbours"): {"iri": ASINOU} | SAMPLE,
-    ("GET", "/lineage"): {"s": ASINOU, "p": f"{CRM}P2_has_type", "o": f"{BASE}type/church"} | SAMPLE,
-    ("GET", "/dataset"): SAMPLE,
-    ("GET", "/candidates"): SAMPLE,
-    ("GET", "/evaluations"): SAMPLE,
-    ("GET", "/modes"): SAMPLE,
-    ("POST", "/modes/compare"): {"question": QUESTION, "modes": ["crm", "fulltext"]} | SAMPLE,
-    ("GET", "/themes"): SAMPLE | {"limit": 5},
-    ("GET", "/graph/search"): {"query": "wall paintings"} | SAMPLE,
-    ("GET", "/graph/context"): {"entity": ASINOU, "max_hops": 2} | SAMPLE,
-    ("GET", "/graph/communities"): {"query": "painters"} | SAMPLE,
-    ("POST", "/sparql"): {"query": "SELECT ?thing ?class WHERE { ?thing a ?class } LIMIT 5"} | SAMPLE,
-    ("POST", "/conversations"): SAMPLE,
-}
-TAGS = {
-    "ask": "Asking", "retrieve": "Asking", "plan": "Sets", "set": "Sets", "facets": "Sets", "export": "Sets",
-    "entity": "Entities", "neighbours": "Entities", "search": "Entities", "lineage": "Entities", "datasets": "Data sets",
-    "dataset": "Data sets", "candidates": "Data sets", "evaluations": "Data sets", "modes": "Data sets",
-    "themes": "Data sets",
-    "sparql": "Data sets", "graph": "Tools of language models", "compare_modes": "Asking",
-}  # fmt: skip
-SUMMARIES = {
-    ("POST", "/ask"): "Answer a question, whole or as a stream of events",
-    ("POST", "/retrieve"): "Find the documents that a question is answered from",
-    ("GET", "/entity"): "Tell all of an entity",
-    ("GET", "/neighbours"): "List the triples that join an entity with others",
-    ("GET", "/search"): "Find entities by name or its beginning",
-    ("GET", "/lineage"): "Tell where a triple comes from and where it shows",
-    ("GET", "/datasets"): "List the data sets",
-    ("GET", "/dataset"): "Tell a data set as a whole",
-    ("POST", "/plan"): "Make a plan of a question",
-    ("POST", "/plan/edit"): "Check a plan, change a part of it, add one or take one away",
-    ("POST", "/plan/choices"): "List what a part of a plan may be set to",
-    ("POST", "/set"): "List a page of a plan's exact set",
-    ("POST", "/set/marks"): "Tell where and when the members of a plan's set were",
-    ("POST", "/set/columns"): "List the columns that a plan's set can have",
-    ("POST", "/facets"): "Count a plan's set by facets",
-    ("POST", "/export"): "Export a plan's whole set as a file",
-    ("POST", "/sparql"): "Run a reading SPARQL query",
-    ("GET", "/candidates"): "List what may be the same as something that was read from pages",
-    ("GET", "/evaluations"): "List the evaluations of a data set",
-    ("GET", "/modes"): "List the modes in which a data set can be asked",
-    ("POST", "/modes/compare"): "Answer a question in several modes, side by side",
-    ("GET", "/themes"): "List what belongs together in a data set",
-    ("GET", "/graph/search"): "Find entities by meaning, words and name",
-    ("GET", "/graph/context"): "Tell what an entity is connected to, within some hops",
-    ("GET", "/graph/communities"): "Find communities of what belongs together",
-    ("POST", "/conversations"): "Begin a conversation",
-    ("GET", "/conversations"): "Read a conversation",
-    ("POST", "/conversations/remove"): "Forget a conversation",
-    ("GET", "/answers"): "Read an answer that was kept",
-    ("POST", "/replay"): "Ask a kept question of the current release",
-    ("POST", "/feedback"): "Say what one thinks of an answer",
-}
+PLAN: dict[str, Any] = {"plan": BEFORE_1200}
+CHANGE = {"path": "where.0", "years": {"begin": 1100, "end": 1199}}
 KEPT, FRONT_ENDS, MODELS, OPERATIONS = (
     "Answers and conversations", "Chat front ends", "Language models", "Operations",
 )  # fmt: skip
+ROUTES: Mapping[str, Mapping[str, tuple[str, dict[str, Any] | None]]] = {
+    "Asking": {
+        "ask": ("Answer a question, whole or as a stream of events", {"question": QUESTION}),
+        "retrieve": (
+            "Find the documents that a question is answered from",
+            {"question": "Who paid for the first paintings of Asinou?", "k": 5},
+        ),
+    },
+    "Sets": {
+        "plan": ("Make a plan of a question", {"question": QUESTION}),
+        "edit_plan": ("Check a plan, change a part of it, add one or take one away", PLAN | {"change": CHANGE}),
+        "choices": (
+            "List what a part of a plan may be set to", PLAN | {"path": "target.types", "what": "kinds"},
+        ),
+        "set": ("List a page of a plan's exact set", PLAN | {"limit": 10, "sort": "date"}),
+        "marks": ("Tell where and when the members of a plan's set were", PLAN),
+        "columns": ("List the columns that a plan's set can have", PLAN),
+        "facets": ("Count a plan's set by facets", PLAN),
+        "export": ("Export a plan's whole set as a file", PLAN | {"format": "csv", "question": QUESTION}),
+    },
+    "Entities": {
+        "entity": ("Tell all of an entity", {"iri": ASINOU}),
+        "neighbours": ("List the triples that join an entity with others", {"iri": ASINOU}),
+        "search": ("Find entities by name or its beginning", {"text": "Asinou"}),
+        "lineage": (
+            "Tell where a triple comes from and where it shows",
+            {"s": ASINOU, "p": f"{CRM}P2_has_type", "o": f"{BASE}type/church"},
+        ),
+    },
+    "Data sets": {
+        "datasets": ("List the data sets", None),
+        "dataset": ("Tell a data set as a whole", {}),
+        "candidates": ("List what may be the same as something that was read from pages", {}),
+        "evaluations": ("List the evaluations of a data set", {}),
+        "modes": ("List the modes in which a data set can be asked", {}),
+        "compare_modes": (
+            "Answer a question in several modes, side by side",
+            {"question": QUESTION, "modes": ["crm", "fulltext"]},
+        ),
+        "themes": ("List what belongs together in a data set", {"limit": 5}),
+        "sparql": (
+            "Run a reading SPARQL query",
+            {"query": "SELECT ?thing ?class WHERE { ?thing a ?class } LIMIT 5"},
+        ),
+    },
+    "Tools of language models": {
+        "graph_search": ("Find entities by meaning, words and name", {"query": "wall paintings"}),
+        "graph_context": (
+            "Tell what an entity is connected to, within some hops", {"entity": ASINOU, "max_hops": 2},
+        ),
+        "graph_communities": ("Find communities of what belongs together", {"query": "painters"}),
+    },
+    KEPT: {
+        "begin_conversation": ("Begin a conversation", {}),
+        "conversation": ("Read a conversation", None),
+        "remove_conversation": ("Forget a conversation", None),
+        "answer": ("Read an answer that was kept", None),
+        "replay": ("Ask a kept question of the current release", None),
+        "feedback": ("Say what one thinks of an answer", None),
+    },
+}  # fmt: skip
+"""By tag and name what a route does, and a request to begin with (of the sample); None where it needs something kept."""
+EXAMPLES = {
+    name: example | SAMPLE
+    for routes in ROUTES.values()
+    for name, (_, example) in routes.items()
+    if example is not None
+}
 REFERENCE = "#/components/schemas/{model}"
 PROBLEM: dict[str, Any] = {"schema": {"$ref": REFERENCE.format(model="Problem")}}
 
@@ -192,9 +191,7 @@ def document() -> dict[str, Any]:
         description="Asks CIDOC-CRM knowledge graphs: answers with sources down to the triple, exact sets, entities.",
         license_info={"name": "MIT", "identifier": "MIT"},
         servers=[{"url": "/"}],
-        tags=[
-            {"name": name} for name in dict.fromkeys([*TAGS.values(), KEPT, FRONT_ENDS, MODELS, OPERATIONS])
-        ],
+        tags=[{"name": name} for name in (*ROUTES, FRONT_ENDS, MODELS, OPERATIONS)],
         routes=router.routes,
         separate_input_output_schemas=False,
     )
@@ -212,14 +209,10 @@ def document() -> dict[str, Any]:
 
 def _add_route(router: APIRouter, route: Route[Any, Any]) -> None:
     """A route of the wire format; what it takes is read by ``wire``, as strictly as the document says."""
-    example = EXAMPLES.get((route.method, route.path), {})
+    example = EXAMPLES.get(route.name, {})
     given = Depends(_resolved(route.request)) if route.method == "GET" else _body(example)
-    operation = _operation(
-        route.name,
-        TAGS.get(route.path.split("/")[1], KEPT),
-        SUMMARIES[route.method, route.path],
-        route.result,
-    )
+    tag = next(tag for tag, routes in ROUTES.items() if route.name in routes)
+    operation = _operation(route.name, tag, ROUTES[tag][route.name][0], route.result)
     if route is wire.ASK:
         events = f"Server-sent events, in JSON: {', '.join(BY_NAME)}; or error, a problem document."
         stream = {"schema": {"type": "string", "description": events}}
