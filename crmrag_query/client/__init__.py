@@ -142,9 +142,7 @@ class Client(Opening, SyncCalls):
 
             self._transport = HttpTransport(to)
         else:
-            from crmrag_query.client.local import LocalTransport
-
-            self._transport = LocalTransport(to)
+            self._transport = to
 
 
 class AsyncClient(Opening, AsyncCalls):

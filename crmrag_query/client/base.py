@@ -37,9 +37,9 @@ T = TypeVar("T")
 
 
 class Transport(Protocol):
-    """Sends a request and gives its result; raises the errors of the one tree."""
+    """Answers requests; raises the errors of the one tree."""
 
-    def send(self, route: Route[Q, T], request: Q) -> T: ...
+    def handle(self, route: Route[Q, T], request: Q) -> T: ...
 
     def stream(self, request: wire.Ask) -> Iterator[Event]: ...
 
@@ -49,7 +49,7 @@ class Transport(Protocol):
 class AsyncTransport(Protocol):
     """The same without blocking."""
 
-    async def send(self, route: Route[Q, T], request: Q) -> T: ...
+    async def handle(self, route: Route[Q, T], request: Q) -> T: ...
 
     def stream(self, request: wire.Ask) -> AsyncIterator[Event]: ...
 
@@ -524,7 +524,7 @@ class SyncCalls(BaseClient):
 
     def _send(self, sent: Callable[[], Sent[T]]) -> T:
         route, request = sent()
-        return self._transport.send(route, self._checked(request))
+        return self._transport.handle(route, self._checked(request))
 
     def stream(
         self,
@@ -565,7 +565,7 @@ class AsyncCalls(BaseClient):
 
     async def _send(self, sent: Callable[[], Sent[T]]) -> T:
         route, request = sent()
-        return await self._transport.send(route, self._checked(request))
+        return await self._transport.handle(route, self._checked(request))
 
     def stream(
         self,

@@ -33,7 +33,7 @@ class HttpTransport:
         self._service = service
         self._client = httpx.Client(**_settings(service))
 
-    def send(self, route: Route[Q, T], request: Q) -> T:
+    def handle(self, route: Route[Q, T], request: Q) -> T:
         with _faults(self._service), self._opened(self._service.call(route, request)) as response:
             return self._service.result(route, response.status_code, _kind(response), self._body(response))
 
@@ -81,7 +81,7 @@ class AsyncHttpTransport:
         self._service = service
         self._client = httpx.AsyncClient(**_settings(service))
 
-    async def send(self, route: Route[Q, T], request: Q) -> T:
+    async def handle(self, route: Route[Q, T], request: Q) -> T:
         with _faults(self._service):
             async with self._opened(self._service.call(route, request)) as response:
                 body = await self._body(response)

@@ -10,7 +10,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -274,37 +274,10 @@ class Engine:
         """An engine of the same releases that answers without a language model."""
         return replace(self, how=replace(self.how, model=None))
 
-    def handle(self, route: Route[Any, Any], request: Any) -> Any:
-        """The result of any route; raises the errors that the service tells as problem documents."""
-        handlers: Mapping[Route[Any, Any], Callable[[Any], Any]] = {
-            wire.ASK: self.ask,
-            wire.RETRIEVE: self.retrieve,
-            wire.ENTITY: self.entity,
-            wire.NEIGHBOURS: self.neighbours,
-            wire.SEARCH: self.search,
-            wire.LINEAGE: self.lineage,
-            wire.DATASETS: self.datasets,
-            wire.SET: self.set,
-            wire.MARKS: self.marks,
-            wire.COLUMNS: self.columns,
-            wire.FACETS: self.facets,
-            wire.EXPORT: self.export,
-            wire.DATASET: self.dataset,
-            wire.PLAN: self.plan,
-            wire.EDIT: self.edit,
-            wire.CHOICES: self.choices,
-            wire.SPARQL: self.sparql,
-            wire.CANDIDATES: self.candidates,
-            wire.EVALUATIONS: self.evaluations,
-            wire.MODES: self.modes,
-            wire.COMPARE: self.compare_modes,
-            wire.THEMES: self.themes,
-            wire.GRAPH_SEARCH: self.graph_search,
-            wire.GRAPH_CONTEXT: self.graph_context,
-            wire.GRAPH_COMMUNITIES: self.graph_communities,
-        }
+    def handle(self, route: Route[Q, T], request: Q) -> T:
+        """The result of any route, by the method of its name; raises the errors that problem documents tell."""
         try:
-            return handlers[route](request)
+            return cast(T, getattr(self, route.name)(request))
         except CrmRagError:
             raise
         except Exception as error:
@@ -489,7 +462,7 @@ class Engine:
                 return PlanFound(None, "", (), False, (), event.answer.language)
         raise AssertionError("a stream ends with Done")
 
-    def edit(self, request: wire.EditPlan) -> PlanEdited:
+    def edit_plan(self, request: wire.EditPlan) -> PlanEdited:
         _, release, plan, language = self._planned(request)
         path = ""
         if request.change is not None:
@@ -655,29 +628,13 @@ def open_engine(
     return Engine(releases, engine.Ask(model))
 
 
-class LocalTransport:
-    """In this process."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def send(self, route: Route[Q, T], request: Q) -> T:
-        return cast(T, self._engine.handle(route, request))
-
-    def stream(self, request: wire.Ask) -> Iterator[Event]:
-        return self._engine.stream(request)
-
-    def close(self) -> None:
-        pass
-
-
 class AsyncLocalTransport:
     """In this process, in threads, so that an event loop is not held up."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def send(self, route: Route[Q, T], request: Q) -> T:
+    async def handle(self, route: Route[Q, T], request: Q) -> T:
         return cast(T, await _in_thread(partial(self._engine.handle, route, request)))
 
     async def stream(self, request: wire.Ask) -> AsyncIterator[Event]:
@@ -691,7 +648,7 @@ class AsyncLocalTransport:
                 close()
 
     async def close(self) -> None:
-        pass
+        self._engine.close()
 
 
 async def _in_thread(work: Callable[[], Any]) -> Any:

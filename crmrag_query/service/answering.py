@@ -14,12 +14,12 @@ import logging
 import re
 import threading
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from anyio import CapacityLimiter, move_on_after, to_thread
 from starlette.requests import Request
@@ -28,7 +28,7 @@ from starlette.responses import Response, StreamingResponse
 from crmrag_query.answers.records import Answer, Done, Event, Restart, Token, Used, answer_of, is_lasting
 from crmrag_query.bounds import HISTORY, check_text
 from crmrag_query.client import wire
-from crmrag_query.client.library import Library
+from crmrag_query.client.local import Engine
 from crmrag_query.client.records import Datasets, Export, Unavailable
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import Malformed, from_plain, parse_json, to_json, to_plain, to_problem
@@ -42,7 +42,6 @@ from crmrag_query.errors import (
     ReleaseError,
     ReleaseNotFound,
 )
-from crmrag_query.llm.model import Model
 from crmrag_query.retrieval.channels import ConfiguredModes
 from crmrag_query.service import responses as records
 from crmrag_query.service.observe import Observer
@@ -76,28 +75,6 @@ DAMAGED = "Its release is damaged. The service's log has the details."
 UNKNOWN = "It may have been removed, or the address is not whole."
 
 
-class Engine(Protocol):
-    """What answers from releases: `crmrag_query.client.local.Engine`."""
-
-    @property
-    def releases(self) -> Library: ...
-
-    @property
-    def model(self) -> Model | None: ...
-
-    def without_model(self) -> Engine: ...
-
-    def handle(self, route: Route[Any, Any], request: Any) -> Any: ...
-
-    def stream(self, request: wire.Ask) -> Iterator[Event]: ...
-
-    def identity(self, request: wire.Ask) -> str: ...
-
-    def export(self, request: wire.GetExport, most: int) -> Export: ...
-
-    def close(self) -> None: ...
-
-
 @dataclass(frozen=True)
 class Desk:
     """Answers every route; ``store`` None: nothing is kept."""
@@ -113,19 +90,9 @@ class Desk:
         object.__setattr__(self, "_answers", kept)
 
     def handle(self, route: Route[Any, Any], request: Any) -> Any:
-        """The result of a route of ``wire`` or of the service's own; raises the errors that problem documents tell."""
-        own: Mapping[Route[Any, Any], Callable[[Any], Any]] = {
-            wire.ASK: self.ask,
-            wire.DATASETS: self.datasets,
-            wire.EXPORT: self.export,
-            records.BEGIN: self.begin,
-            records.CONVERSATION: self.conversation,
-            records.REMOVE: self.remove,
-            records.ANSWER: self.answer,
-            records.REPLAY: self.replay,
-            records.FEEDBACK: self.feedback,
-        }
-        return own[route](request) if route in own else self.engine.handle(route, request)
+        """The result of a route of ``wire`` or of the service's own, by the method of its name, here or of the engine."""
+        own = getattr(self, route.name, None)
+        return self.engine.handle(route, request) if own is None else own(request)
 
     def ask(self, request: wire.Ask) -> Answer:
         return answer_of(self.stream(request))
@@ -157,7 +124,7 @@ class Desk:
 
     def datasets(self, request: wire.ListDatasets) -> Datasets:
         """Why one cannot be asked stands in the log, once, as it may name files of the service."""
-        found = cast(Datasets, self.engine.handle(wire.DATASETS, request))
+        found = self.engine.handle(wire.DATASETS, request)
         for one in found.unavailable:
             if one not in self._told:
                 self._told.add(one)
@@ -167,7 +134,7 @@ class Desk:
     def export(self, request: wire.GetExport) -> Export:
         return self.engine.export(request, self.config.bounds.export_characters)
 
-    def begin(self, request: records.Begin) -> records.Begun:
+    def begin_conversation(self, request: records.Begin) -> records.Begun:
         dataset, _ = self.engine.releases.release(request.dataset)
         return records.Begun(*self._keeping().begin(dataset), dataset)
 
@@ -180,7 +147,7 @@ class Desk:
         )
         return records.Conversation(thread.id, thread.dataset, iso(thread.created), tuple(turns))
 
-    def remove(self, request: records.Remove) -> records.Nothing:
+    def remove_conversation(self, request: records.Remove) -> records.Nothing:
         self._keeping().remove(self._own_thread(request.id, request.key).id)
         return records.Nothing()
 

@@ -111,7 +111,7 @@ class Here:
 
     answering: Answering
 
-    async def send(self, route: Route[Q, T], request: Q) -> T:
+    async def handle(self, route: Route[Q, T], request: Q) -> T:
         with _as_problems():
             return await self.answering.result(route, request)
 
