@@ -194,8 +194,8 @@ def _cell(cell: Cell | None) -> str:
 
 AGENT_TOOLS: tuple[Tool, ...] = (
     *TOOLS,
-    Tool("find_set", FindSet, lambda tools, asked: tools.find_set(asked.question), set_lines),
-    Tool("sparql", RunSparql, lambda tools, asked: tools.sparql(asked.query, asked.limit), rows_lines),
+    Tool("find_set", FindSet, set_lines),
+    Tool("sparql", RunSparql, rows_lines),
 )
 
 

@@ -336,34 +336,25 @@ class ListThemes:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphSearch:
+class GraphSearch(tools.GraphSearch):
     """Entities by meaning, words and name; ``category``: such alone. ``language``: of names, "" for the data set's first."""
 
-    query: tools.Query
-    limit: tools.Limit = 10
-    category: tools.CategoryName = ""
     dataset: str | None = None
     language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class GetContext:
+class GetContext(tools.GetContext):
     """What is within ``max_hops`` triples of an ``entity``, which is given by IRI or name."""
 
-    entity: tools.EntityName
-    max_hops: tools.Hops = 2
-    limit: tools.Around = tools.AROUND
     dataset: str | None = None
     language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class FindCommunities:
+class FindCommunities(tools.FindCommunities):
     """Communities of a ``level`` (0 the finest); without ``query`` the largest."""
 
-    query: tools.CommunityQuery = ""
-    level: tools.Level = 0
-    limit: tools.Limit = 5
     dataset: str | None = None
     language: str = ""
 

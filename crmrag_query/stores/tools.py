@@ -219,12 +219,11 @@ def _triple(one: SourceTriple) -> str:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: its name, what it takes (its docstring is what a model reads of it), how it is called, and how its result is
-    told."""
+    """A tool: its name, which is that of the method that runs it; what that takes, in this order (its docstring is what a
+    model reads of the tool); and how its result is told."""
 
     name: str
     asked: type[Any]
-    call: Callable[[Any, Any], Any]
     lines: Callable[[Any], Iterator[str]]
 
     @property
@@ -246,24 +245,9 @@ class Tool:
 
 
 TOOLS: tuple[Tool, ...] = (
-    Tool(
-        "graph_search",
-        GraphSearch,
-        lambda tools, asked: tools.graph_search(asked.query, asked.limit, asked.category),
-        found_lines,
-    ),
-    Tool(
-        "graph_context",
-        GetContext,
-        lambda tools, asked: tools.graph_context(asked.entity, asked.max_hops, asked.limit),
-        context_lines,
-    ),
-    Tool(
-        "graph_communities",
-        FindCommunities,
-        lambda tools, asked: tools.graph_communities(asked.query, asked.level, asked.limit),
-        communities_lines,
-    ),
+    Tool("graph_search", GraphSearch, found_lines),
+    Tool("graph_context", GetContext, context_lines),
+    Tool("graph_communities", FindCommunities, communities_lines),
 )
 
 
@@ -291,7 +275,8 @@ def run_tool(
             names = ", ".join(one.name for one in known)
             raise QuestionError(f"There is no tool {shorten(plain(name), TOLD)!r}.", f"There are: {names}.")
         given = parse_json(arguments) if isinstance(arguments, str) else dict(arguments)
-        result = tool.call(tools, from_plain(tool.asked, given, known=True))
+        asked = from_plain(tool.asked, given, known=True)
+        result = getattr(tools, name)(*(getattr(asked, one.name) for one in fields(asked)))
     except Malformed as error:
         return ToolReply(shorten(plain(f"The call cannot be read: {error}."), TOLD))
     except CrmRagError as error:
