@@ -214,13 +214,13 @@ def check_query(query: str, config: SparqlConfig, graphs: frozenset[str] = froze
     """The query, if it may run on a data set with these named graphs; QuestionError, which says what to change, if not."""
     tokens = _tokens(query, config)
     parsed = _parsed(tokens)
-    nodes = list(_named(parsed))
-    names = {name for name, _ in nodes}
+    found = list(nodes(parsed))
+    names = {node.name for node in found}
     if "ServiceGraphPattern" in names:
         raise _service()
     if not names & FORMS:
         raise QuestionError("This is no query that reads.", READ)
-    asked = _datasets(parsed, [node for name, node in nodes if name == "DatasetClause"])
+    asked = _datasets(parsed, [node for node in found if node.name == "DatasetClause"])
     if foreign := sorted(asked - graphs):
         first = ", ".join(f"<{name}>" for name in sorted(graphs)[:5])
         has = f"It has {len(graphs)}: {first}{' …' if len(graphs) > 5 else ''}."
@@ -277,15 +277,15 @@ def _parsed(tokens: Tokens) -> Any:
         raise QuestionError(f"The query cannot be read ({error}).", "Write SPARQL 1.1.") from error
 
 
-def _named(tree: Any) -> Iterator[tuple[str, Any]]:
-    """Every named node of a parse tree with its name, in whatever container it stands."""
+def nodes(tree: Any) -> Iterator[Any]:
+    """Every named node of rdflib's parse tree or algebra, in whatever container it stands."""
     from rdflib.plugins.sparql.parserutils import CompValue
 
     waiting = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, CompValue):
-            yield node.name, node
+            yield node
             waiting.extend(node.values())
         elif isinstance(node, str | bytes):
             continue

@@ -28,6 +28,8 @@ from crmrag_query.config.service import SparqlConfig
 from crmrag_query.errors import CrmRagError, MissingExtraError, ServiceError
 from crmrag_query.graph.arrays import spread
 from crmrag_query.graph.graph import Graph
+from crmrag_query.sparql.check import check_query
+from crmrag_query.sparql.evaluate import evaluate
 from crmrag_query.syntax import RDF_TYPE
 
 if TYPE_CHECKING:
@@ -258,10 +260,6 @@ def _problem(error: CrmRagError) -> dict[str, Any]:
 
 def _answering(setup: Setup, config: SparqlConfig) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """What answers a request on the release's store; all that queries need is imported."""
-    from crmrag_query.graph.graph import Graph
-    from crmrag_query.sparql.check import check_query
-    from crmrag_query.sparql.evaluate import evaluate
-
     graph = Graph.open(Path(setup.folder) / "graph")
     place = StorePlace(Path(setup.stores), config.stores, config.in_memory_triples)
     store = open_store(graph, setup.release, place)

@@ -24,7 +24,7 @@ from crmrag_query.ontology.load import Ontology, normalise_class, normalise_prop
 from crmrag_query.plans.profile import Profile
 from crmrag_query.reading.catalogue import Earlier, catalogue, written
 from crmrag_query.reading.plan_json import read_json
-from crmrag_query.sparql.check import check_query, tokenise
+from crmrag_query.sparql.check import check_query, nodes, tokenise
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.syntax import RDF_TYPE
 from crmrag_query.text import plain, shorten
@@ -76,7 +76,7 @@ class Vocabulary:
         return [*dict.fromkeys((*self._unknown(algebra), *_apart(algebra)))]
 
     def _unknown(self, algebra: Any) -> Iterator[str]:
-        for node in _nodes(algebra):
+        for node in nodes(algebra):
             if node.name in ("BGP", "TriplesBlock"):
                 for s, p, o in _triples(node):
                     yield from self._unknown_triple(s, p, o)
@@ -158,22 +158,6 @@ def _local(iri: str) -> str:
 # The algebra of rdflib
 
 
-def _nodes(tree: Any) -> Iterator[Any]:
-    """Every named node."""
-    from rdflib.plugins.sparql.parserutils import CompValue
-
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, CompValue):
-            yield node
-            waiting.extend(node.values())
-        elif isinstance(node, list | tuple):
-            waiting.extend(node)
-        elif isinstance(node, dict):
-            waiting.extend(node.values())
-
-
 def _triples(node: Any) -> Iterator[tuple[Any, Any, Any]]:
     """Triples of a basic pattern; within EXISTS they stand in one flat list."""
     for one in node.triples:
@@ -253,7 +237,7 @@ def _parts(node: Any, inner: Callable[[list[Part]], None]) -> list[Part]:
             return _joined([frozenset(str(name) for row in node.res for name in row)])
         case "ToMultiSet" if node.p.name != "values":
             inner(_parts(node.p, inner))
-            if any(one.name == "Group" and one.expr is None for one in _nodes(node.p)):
+            if any(one.name == "Group" and one.expr is None for one in nodes(node.p)):
                 return []  # one row
             return _joined([frozenset(map(str, getattr(node.p, "PV", None) or node.p.p.get("PV") or ()))])
         case _:
