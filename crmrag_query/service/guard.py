@@ -179,15 +179,21 @@ class SafeHeaders:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def headed(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(raw=list(message["headers"]))
-                for name, value in HEADERS.items():
-                    headers.setdefault(name, value)
-                message["headers"] = headers.raw
-            await send(message)
+        await self._app(scope, receive, with_headers(send, HEADERS))
 
-        await self._app(scope, receive, headed)
+
+def with_headers(send: Send, headers: Mapping[str, str]) -> Send:
+    """Sends responses with these headers, where they have not their own of the name."""
+
+    async def headed(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            told = MutableHeaders(raw=list(message["headers"]))
+            for name, value in headers.items():
+                told.setdefault(name, value)
+            message = {**message, "headers": told.raw}
+        await send(message)
+
+    return headed
 
 
 class Guard:
@@ -206,7 +212,8 @@ class Guard:
             return
         request = Request(scope)
         refusal = self._refusal(request)
-        send = self._telling(request, send)
+        if scope["path"].startswith(GUARDED):  # tells how many requests the caller has left
+            send = with_headers(send, self._rates.headers(self._caller(request)))
         if refusal is not None:
             await problem(*refusal)(scope, receive, send)
             return
@@ -281,31 +288,13 @@ class Guard:
 
     def _most(self, scope: Scope) -> int:
         """Bytes that the body of a request may have."""
-        return (
-            max(self._upload_bytes, self._bounds.body_bytes)
-            if scope["path"] in UPLOADS
-            else self._bounds.body_bytes
-        )
+        most = self._bounds.body_bytes
+        return max(self._upload_bytes, most) if scope["path"] in UPLOADS else most
 
     def _caller(self, request: Request) -> str:
         """Whose requests are counted together: those with one key, else those from one address."""
         address = request.client.host if request.client else ""
         return hashed(key_of(request)) if self._access.keys else address
-
-    def _telling(self, request: Request, send: Send) -> Send:
-        """Sends responses with how many requests their caller has left."""
-        headers = (
-            self._rates.headers(self._caller(request)) if request.scope["path"].startswith(GUARDED) else {}
-        )
-
-        async def headed(message: Message) -> None:
-            if message["type"] == "http.response.start" and headers:
-                told = MutableHeaders(raw=list(message["headers"]))
-                told.update(headers)
-                message = {**message, "headers": told.raw}
-            await send(message)
-
-        return headed if headers else send
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         """The whole body; raises _TooMuch, TimeoutError, and _Left where its sender has gone. What says beforehand that it is
