@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -39,41 +40,27 @@ class Observer:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        own = self._registry
-        self.requests = Counter("crmrag_requests", "Requests", ["method", "path", "status"], registry=own)
-        self.seconds = Histogram(
-            "crmrag_request_seconds",
-            "Seconds until a response's end",
-            ["path"],
-            buckets=SECONDS,
-            registry=own,
+        counter = partial(Counter, registry=self._registry)
+        histogram = partial(Histogram, registry=self._registry)
+        self.requests = counter("crmrag_requests", "Requests", ["method", "path", "status"])
+        self.seconds = histogram(
+            "crmrag_request_seconds", "Seconds until a response's end", ["path"], buckets=SECONDS
         )
-        self.stages = Histogram(
-            "crmrag_stage_seconds", "Seconds of a stage of answering", ["dataset", "stage"], buckets=SECONDS,
-            registry=own,
-        )  # fmt: skip
-        self.answers = Counter(
-            "crmrag_answers", "Answers", ["dataset", "mode", "form", "written_by"], registry=own
+        self.stages = histogram(
+            "crmrag_stage_seconds", "Seconds of a stage of answering", ["dataset", "stage"], buckets=SECONDS
         )
-        self.modes = Histogram(
-            "crmrag_answer_seconds",
-            "Seconds until an answer was whole",
-            ["mode"],
-            buckets=SECONDS,
-            registry=own,
+        self.answers = counter("crmrag_answers", "Answers", ["dataset", "mode", "form", "written_by"])
+        self.modes = histogram(
+            "crmrag_answer_seconds", "Seconds until an answer was whole", ["mode"], buckets=SECONDS
         )
-        self.quality = Histogram(
-            "crmrag_quality", "Quality of answers", ["mode"], buckets=QUALITIES, registry=own
-        )
-        self.feedback = Counter(
-            "crmrag_feedback", "What people think of answers", ["mode", "verdict"], registry=own
-        )
-        self.tokens = Counter("crmrag_tokens", "Tokens of language models", ["model", "kind"], registry=own)
-        self.caches = Counter(
-            "crmrag_cache_lookups", "Look-ups of what is kept for a while", ["cache", "outcome"], registry=own
+        self.quality = histogram("crmrag_quality", "Quality of answers", ["mode"], buckets=QUALITIES)
+        self.feedback = counter("crmrag_feedback", "What people think of answers", ["mode", "verdict"])
+        self.tokens = counter("crmrag_tokens", "Tokens of language models", ["model", "kind"])
+        self.caches = counter(
+            "crmrag_cache_lookups", "Look-ups of what is kept for a while", ["cache", "outcome"]
         )
         self._counted: dict[tuple[str, str], int] = _lookups()
-        self.cost = Counter("crmrag_cost_dollars", "Price of language models", ["model"], registry=own)
+        self.cost = counter("crmrag_cost_dollars", "Price of language models", ["model"])
 
     def watched(self, events: Iterable[Event], asked: wire.Ask) -> Iterator[Event]:
         """The events of an answer, counted and logged when it ends."""
@@ -134,7 +121,7 @@ def _attributes(answer: Answer) -> dict[str, str | int | bool]:
     """What a trace says of an answer; its question, which may be personal, stands in the log by the same id, and here where
     the environment says so."""
     told = _told(answer, None)
-    names = (
+    names = [
         "answer",
         "dataset",
         "release",
@@ -144,8 +131,8 @@ def _attributes(answer: Answer) -> dict[str, str | int | bool]:
         "exhaustive",
         "refused",
         "set_size",
-        *(("question",) if timing.tells_questions() else ()),
-    )
+    ]
+    names += ["question"] if timing.tells_questions() else []
     return {f"crmrag.{name}": told[name] for name in names if told[name] is not None}
 
 
