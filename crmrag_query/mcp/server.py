@@ -250,9 +250,7 @@ class Tools:
         """Answer a question from a data set, with numbered sources down to the triple. Every statement cites its sources as
         [n]; say so when you pass it on. It says honestly what the data does not tell. For whole lists and counts the answer
         comes with an exact set: page through it with answer_set."""  # fmt: skip
-        answer = await self.client.ask(
-            question, earlier[-views.EARLIER :], dataset or None, mode, within or None
-        )
+        answer = await self.client.ask(question, earlier[-views.EARLIER :], dataset, mode, within or None)
         view = AnswerView.of(answer, self.config)
         return result(view, answer_lines(view))
 
@@ -281,10 +279,10 @@ class Tools:
             asked = await self._narrowed(asked, one, dataset, language)
         if left_out:
             page = await self.client.excluded(
-                asked, left_out, offset, limit, sort, descending, language, dataset or None
+                asked, left_out, offset, limit, sort, descending, language, dataset
             )
         else:
-            page = await self.client.set(asked, offset, limit, sort, descending, language, dataset or None)
+            page = await self.client.set(asked, offset, limit, sort, descending, language, dataset)
         view = SetView.of(page, exhaustive, unknown, with_sparql)
         return result(view, set_lines(view))
 
@@ -301,7 +299,7 @@ class Tools:
         """Count the members of a set by type, class, place, maker, century and relationship: what is in it, and what to
         narrow it by (answer_set with narrow)."""
         asked, _, _ = await self._plan(question, plan, dataset, language)
-        found = await self.client.facets(asked, keys, language, dataset or None)
+        found = await self.client.facets(asked, keys, language, dataset)
         view = FacetsView.of(found, bool(keys))
         return result(view, facets_lines(view))
 
@@ -313,7 +311,7 @@ class Tools:
     ) -> Annotated[CallToolResult, SearchView]:
         """Find entities (things, people, places, events, concepts) by name, also misspelt or in another language. Gives their
         IRIs, which get_entity, neighbours and sparql need."""
-        view = SearchView.model_validate(await self.client.search(text, limit, dataset or None))
+        view = SearchView.model_validate(await self.client.search(text, limit, dataset))
         return result(view, search_lines(view))
 
     async def get_entity(
@@ -321,7 +319,7 @@ class Tools:
     ) -> Annotated[CallToolResult, EntityView]:
         """Tell what is known of an entity: names, classes, dates, where its relationships lead with true counts, images,
         links to the same thing elsewhere, and the document that holds its facts."""
-        found = await self.client.entity(iri, language, dataset or None)
+        found = await self.client.entity(iri, language, dataset)
         view = EntityView.of(found, self.config)
         return result(view, entity_lines(view))
 
@@ -335,7 +333,7 @@ class Tools:
     ) -> Annotated[CallToolResult, NeighboursView]:
         """List the triples that join an entity with others, both ways, page by page: the data itself."""
         view = NeighboursView.model_validate(
-            await self.client.neighbours(iri, limit, offset, language, dataset or None)
+            await self.client.neighbours(iri, limit, offset, language, dataset)
         )
         return result(view, neighbours_lines(view))
 
@@ -350,7 +348,7 @@ class Tools:
         """Run a read-only SPARQL query on a data set, for what no other tool tells. The data is CIDOC-CRM: take classes,
         properties and IRIs from neighbours or from answer_set with_sparql, do not guess them. All named graphs are asked
         together. Numbers and dates come in canonical form."""
-        view = SparqlView.of(await self.client.sparql(query, limit, dataset or None), self.config)
+        view = SparqlView.of(await self.client.sparql(query, limit, dataset), self.config)
         return result(view, sparql_lines(view))
 
     async def graph_search(
@@ -360,7 +358,7 @@ class Tools:
         limit: graph.Limit = 10,
         category: graph.CategoryName = "",
     ) -> Annotated[CallToolResult, GraphFoundView]:
-        found = await self.client.graph_search(query, limit, category, dataset=dataset or None)
+        found = await self.client.graph_search(query, limit, category, dataset=dataset)
         return result(GraphFoundView(found), graph.found_lines(found))
 
     async def graph_context(
@@ -370,7 +368,7 @@ class Tools:
         max_hops: graph.Hops = 2,
         limit: graph.Around = graph.AROUND,
     ) -> Annotated[CallToolResult, GraphContextView]:
-        found = await self.client.graph_context(entity, max_hops, limit, dataset=dataset or None)
+        found = await self.client.graph_context(entity, max_hops, limit, dataset=dataset)
         return result(GraphContextView(found), graph.context_lines(found))
 
     async def graph_communities(
@@ -380,7 +378,7 @@ class Tools:
         level: graph.Level = 0,
         limit: graph.Limit = 5,
     ) -> Annotated[CallToolResult, GraphCommunitiesView]:
-        found = await self.client.graph_communities(query, level, limit, dataset=dataset or None)
+        found = await self.client.graph_communities(query, level, limit, dataset=dataset)
         return result(GraphCommunitiesView(found), graph.communities_lines(found))
 
     async def _plan(
@@ -391,7 +389,7 @@ class Tools:
             return dict(plan), True, ()
         if not question.strip():
             raise QuestionError("There is neither a question nor a plan.", "Give one of them.")
-        found = await self.client.plan(question, (), dataset or None)
+        found = await self.client.plan(question, (), dataset)
         if found.plan is None:
             raise QuestionError(
                 "The question asks for no set that could be told exactly.",
@@ -403,7 +401,7 @@ class Tools:
         self, plan: dict[str, Any], by: Narrow, dataset: str, language: str
     ) -> dict[str, Any]:
         """The plan whose members also have a value of a facet."""
-        found = await self.client.facets(plan, [by.facet], language, dataset or None)
+        found = await self.client.facets(plan, [by.facet], language, dataset)
         values = [value for facet in found.facets if facet.key == by.facet for value in facet.values]
         for value in values:
             if by.value in (value.iri, value.label):
@@ -563,7 +561,7 @@ def _add_resources(server: MCPServer[None], client: AsyncCalls, config: McpConfi
         security=ResourceSecurity(exempt_params={"iri"}),
     )  # fmt: skip
     async def entity(iri: str = "", dataset: str = "") -> str:
-        return EntityView.of(await _found(client.entity(iri, "", dataset or None)), config).model_dump_json()
+        return EntityView.of(await _found(client.entity(iri, "", dataset)), config).model_dump_json()
 
 
 async def _found(result: Awaitable[R]) -> R:
