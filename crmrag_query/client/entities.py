@@ -18,23 +18,7 @@ from crmrag_query import bounds
 from crmrag_query.answers.records import SourceLink
 from crmrag_query.artifacts.manifest import EVALUATION, PIPELINE, evaluations_folder
 from crmrag_query.artifacts.release import Release
-from crmrag_query.client.records import (
-    CategoryShare,
-    ClassOf,
-    ClassShare,
-    Coverage,
-    Dataset,
-    DatasetDetail,
-    Entity,
-    EvaluationSummary,
-    Found,
-    FoundEntity,
-    Neighbours,
-    Related,
-    RelationshipShare,
-    TopEntity,
-    Value,
-)
+from crmrag_query.client import records
 from crmrag_query.documents.documents import Documents
 from crmrag_query.entities.details import Details, category_name
 from crmrag_query.errors import QuestionError, ReleaseError, UnknownEntity
@@ -57,7 +41,7 @@ def plan_of(release: Release) -> Plan:
     return make_plan(release[Graph].adjacency, release.ontology, release[World].catalogue)
 
 
-def describe_entity(release: Release, dataset: str, iri: str, language: str, plan: Plan) -> Entity:
+def describe_entity(release: Release, dataset: str, iri: str, language: str, plan: Plan) -> records.Entity:
     """All of an entity, bounded as in ``bounds``; UnknownEntity for an IRI that the release does not hold."""
     node = find_node(release, iri)
     graph, details = release[Graph], Details(release, language or release.manifest.language)
@@ -69,12 +53,12 @@ def describe_entity(release: Release, dataset: str, iri: str, language: str, pla
         holder = None if own == node else Named(graph.iri(own), graph.label(own))
     literals = graph.literals(node)
     licence, attribution = details.rights(node)
-    return Entity(
+    return records.Entity(
         iri,
         graph.label(node, (language,) if language else ()),
         category_name(graph, node),
         tuple(
-            ClassOf(graph.class_code(number), graph.class_iri(number), graph.class_label(number, language))
+            records.ClassOf(graph.class_code(number), graph.class_iri(number), graph.class_label(number, language))
             for number in map(int, graph.types(node))
         ),
         dataset,
@@ -83,7 +67,7 @@ def describe_entity(release: Release, dataset: str, iri: str, language: str, pla
         text,
         holder,
         tuple(
-            Value(
+            records.Value(
                 graph.property_iri(one.property), graph.property_label(one.property, lang=language), one.value,
                 one.datatype, one.lang, one.graphs,
             )
@@ -103,7 +87,7 @@ def describe_entity(release: Release, dataset: str, iri: str, language: str, pla
 
 def list_neighbours(
     release: Release, dataset: str, iri: str, limit: int, offset: int, language: str
-) -> Neighbours:
+) -> records.Neighbours:
     """A page of the triples of a node; QuestionError for a page out of bounds, UnknownEntity."""
     bounds.check_range("limit", limit, 1, bounds.NEIGHBOURS)
     bounds.check_range("offset", offset, 0, release[Graph].triples)
@@ -111,7 +95,7 @@ def list_neighbours(
     numbers = release[TriplesIndex].numbers_of(node)
     chosen = numbers[offset : offset + limit].tolist()
     after = offset + len(chosen)
-    return Neighbours(
+    return records.Neighbours(
         iri,
         release[Graph].label(node, (language,) if language else ()),
         tuple(_triple(release, release[TriplesIndex].triple(number), language) for number in chosen),
@@ -123,7 +107,7 @@ def list_neighbours(
     )
 
 
-def search_entities(release: Release, dataset: str, text: str, limit: int) -> Found:
+def search_entities(release: Release, dataset: str, text: str, limit: int) -> records.Found:
     """Entities by name, best first."""
     bounds.check_range("limit", limit, 1, bounds.SEARCH)
     bounds.check_text("The text", text)
@@ -132,14 +116,14 @@ def search_entities(release: Release, dataset: str, text: str, limit: int) -> Fo
     graph = release[Graph]
     found = search(release[NameIndex], text, limit, plain_words(release.method.questions))
     entities = tuple(
-        FoundEntity(
+        records.FoundEntity(
             graph.iri(one.entity), graph.label(one.entity), category_name(graph, one.entity),
             tuple(dict.fromkeys(graph.class_label(int(number)) for number in graph.types(one.entity))),
             one.name, one.how, float(one.score),
         )
         for one in found
     )  # fmt: skip
-    return Found(text, entities, dataset, release.id)
+    return records.Found(text, entities, dataset, release.id)
 
 
 def find_node(release: Release, iri: str) -> int:
@@ -188,7 +172,7 @@ def _names(release: Release, node: int) -> tuple[dict[str, tuple[str, ...]], tup
     return {lang: tuple(texts) for lang, texts in names.items()}, tuple(identifiers)
 
 
-def _relationships(release: Release, node: int, language: str, plan: Plan) -> tuple[Related, ...]:
+def _relationships(release: Release, node: int, language: str, plan: Plan) -> tuple[records.Related, ...]:
     """Where the Fundamental Relationships of the node's category lead, in the catalogue's order, the most central first."""
     graph, catalogue = release[Graph], release[World].catalogue
     matches = walk(graph.adjacency, release.ontology, catalogue, np.array([node], np.int32), plan=plan)
@@ -202,7 +186,7 @@ def _relationships(release: Release, node: int, language: str, plan: Plan) -> tu
         )
         one = catalogue[number]
         label = translations.of(one.label, language)
-        groups.append(Related(one.id, label, str(one.range.name), len(targets), named))
+        groups.append(records.Related(one.id, label, str(one.range.name), len(targets), named))
     return tuple(groups)
 
 
@@ -225,7 +209,7 @@ TOP = 10  # entities of each category, by PageRank
 CLASSES = 50  # classes listed, the most frequent ones
 
 
-def describe_dataset(release: Release, dataset: Dataset, language: str) -> DatasetDetail:
+def describe_dataset(release: Release, dataset: records.Dataset, language: str) -> records.DatasetDetail:
     """All that a release tells of itself, names of classes and relationships in a language; ReleaseError where a part cannot
     be read."""
     content = release.provenance or {}
@@ -240,29 +224,33 @@ def describe_dataset(release: Release, dataset: Dataset, language: str) -> Datas
     for one in sorted(_declared(harvest), key=len, reverse=True):
         markdown = markdown.replace(one, _name(one))  # files without their folders
     top = (
-        TopEntity(one.iri, one.label, share.category, one.score)
+        records.TopEntity(one.iri, one.label, share.category, one.score)
         for share in aggregation.categories
         for one in aggregation.top(share.category, TOP)
     )
     world, wording, translations = release[World], Wording(release, language), release.method.translations
     classes = [  # the most frequent ones, with the entities of their sub-classes
-        ClassShare(
+        records.ClassShare(
             wording.class_(one.iri), one.code, one.iri,
             int((world.of_classes(class_numbers(world, one.iri) or set()) & world.entities).sum()), one.entities,
         )
         for one in aggregation.classes[: CLASSES]
     ]  # fmt: skip
-    return DatasetDetail(
+    return records.DatasetDetail(
         dataset,
         str(content.get("built", "")),
         max(map(str, content.get("fetched", {}).values()), default=""),
         tuple(map(_name, _declared(harvest))),
         harvest.get("whole"),
         tuple(map(str, report.get("concerns", ()))),
-        tuple(CategoryShare(one.category, one.any, one.primary) for one in aggregation.categories if one.any),
+        tuple(
+            records.CategoryShare(one.category, one.any, one.primary)
+            for one in aggregation.categories
+            if one.any
+        ),
         tuple(sorted(classes, key=lambda one: (-one.count, -one.own))),
         tuple(
-            RelationshipShare(one.key, translations.of(one.label, language), one.pairs)
+            records.RelationshipShare(one.key, translations.of(one.label, language), one.pairs)
             for one in aggregation.relationships
             if one.pairs
         ),
@@ -299,7 +287,7 @@ def _name(declared: str) -> str:
     return declared if "://" in declared else declared.rpartition("/")[2]
 
 
-def _coverage(report: Mapping[str, Any]) -> Iterator[Coverage]:
+def _coverage(report: Mapping[str, Any]) -> Iterator[records.Coverage]:
     entities = report.get("entities", {})
     for what, lacking, among in (
         ("named", "unlabelled", "entities"),
@@ -310,10 +298,10 @@ def _coverage(report: Mapping[str, Any]) -> Iterator[Coverage]:
     ):
         of = int(entities.get(among, 0))
         count = max(0, of - int(entities.get(lacking, {}).get("count", 0)))
-        yield Coverage(what, count, of, count / of if of else 1.0)
+        yield records.Coverage(what, count, of, count / of if of else 1.0)
 
 
-def list_evaluations(data: Path, dataset: str) -> tuple[EvaluationSummary, ...]:
+def list_evaluations(data: Path, dataset: str) -> tuple[records.EvaluationSummary, ...]:
     """The evaluations that lie in the data folder, the latest first; what cannot be read is left out."""
     found = []
     for path in sorted(evaluations_folder(data, dataset).glob(f"**/{EVALUATION}")):
@@ -322,7 +310,9 @@ def list_evaluations(data: Path, dataset: str) -> tuple[EvaluationSummary, ...]:
             scores = told["retrieval"].get(PIPELINE) or next(iter(told["retrieval"].values()))
             measures = {name: fmean(values.values()) for name, values in scores.items() if values}
             made = datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            found.append(EvaluationSummary(Path(told["file"]).name, made, len(told["asked"]), measures))
+            found.append(
+                records.EvaluationSummary(Path(told["file"]).name, made, len(told["asked"]), measures)
+            )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration):
             continue
     return tuple(sorted(found, key=lambda one: one.made, reverse=True))

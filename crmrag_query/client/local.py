@@ -40,7 +40,7 @@ from crmrag_query.answers.understand import FIRST as NO_TURNS
 from crmrag_query.artifacts.mirror import mirror_folder
 from crmrag_query.artifacts.objects import is_address
 from crmrag_query.artifacts.release import Opener, Release
-from crmrag_query.client import wire
+from crmrag_query.client import records, wire
 from crmrag_query.client.base import Q, T
 from crmrag_query.client.entities import (
     describe_dataset,
@@ -52,28 +52,6 @@ from crmrag_query.client.entities import (
     search_entities,
 )
 from crmrag_query.client.library import Library
-from crmrag_query.client.records import (
-    Dataset,
-    DatasetDetail,
-    Datasets,
-    Entity,
-    Evaluations,
-    Export,
-    Found,
-    ModeInfo,
-    Modes,
-    ModesCompared,
-    Neighbours,
-    PageCandidate,
-    PageCandidates,
-    PlanEdited,
-    PlanFound,
-    RankedDocument,
-    Ranking,
-    ThemeInfo,
-    Themes,
-    Unavailable,
-)
 from crmrag_query.client.wire import ListThemes, Route
 from crmrag_query.codec import to_plain
 from crmrag_query.config.loading import Mode
@@ -179,7 +157,7 @@ def shared_sources(tried: Sequence[Tried]) -> tuple[SharedSource, ...]:
 MEMBERS = 10  # of a theme, the most central
 
 
-def list_themes(release: Release, dataset: str, request: ListThemes) -> Themes:
+def list_themes(release: Release, dataset: str, request: ListThemes) -> records.Themes:
     """The page of themes that is asked for. QuestionError for a theme that there is not; ReleaseError without communities."""
     bounds.check_range("limit", request.limit, 1, bounds.SEARCH)
     bounds.check_range("offset", request.offset, 0, bounds.OFFSET)
@@ -198,7 +176,7 @@ def list_themes(release: Release, dataset: str, request: ListThemes) -> Themes:
         chosen = communities.outermost
     page = chosen[request.offset : request.offset + request.limit].tolist()
     covered = int(communities.levels[0]["documents"]) if communities.levels else 0
-    return Themes(
+    return records.Themes(
         tuple(_theme(release, one, language) for one in page),
         len(chosen),
         len(communities.levels),
@@ -219,13 +197,13 @@ def _number(release: Release, theme: str) -> int:
     return number
 
 
-def _theme(release: Release, community: int, language: str) -> ThemeInfo:
+def _theme(release: Release, community: int, language: str) -> records.ThemeInfo:
     communities, documents = release[Communities], release[Documents]
     told = release[Summaries].tell(community, language)
     parent = int(communities.parent[community])
     nodes = [documents.entity(one) for one in communities.members(community, MEMBERS).tolist()]
     graph = documents.graph
-    return ThemeInfo(
+    return records.ThemeInfo(
         id=communities.name(community),
         level=int(communities.level[community]),
         rank=int(communities.rank[community]),
@@ -288,16 +266,18 @@ class Engine:
                 raise error
             raise
 
-    def datasets(self, request: wire.ListDatasets) -> Datasets:
+    def datasets(self, request: wire.ListDatasets) -> records.Datasets:
         found = list(self.releases.glances())
         default = self.releases.default or (found[0][0] if len(found) == 1 else "")
-        return Datasets(
+        return records.Datasets(
             tuple(_dataset(name, one) for name, one in found if isinstance(one, Release)),
             default,
-            tuple(Unavailable(name, str(one)) for name, one in found if isinstance(one, ReleaseError)),
+            tuple(
+                records.Unavailable(name, str(one)) for name, one in found if isinstance(one, ReleaseError)
+            ),
         )
 
-    def dataset(self, request: wire.GetDataset) -> DatasetDetail:
+    def dataset(self, request: wire.GetDataset) -> records.DatasetDetail:
         """With questions made from the data where none are declared."""
         name, release = self.releases.release(request.dataset)
         told, language = _dataset(name, release), request.language or release.manifest.language
@@ -306,7 +286,7 @@ class Engine:
             told = replace(told, examples=tuple(question for _, question in made))
         return describe_dataset(release, told, language)
 
-    def candidates(self, request: wire.ListCandidates) -> PageCandidates:
+    def candidates(self, request: wire.ListCandidates) -> records.PageCandidates:
         bounds.check_range("limit", request.limit, 1, CANDIDATES_AT_ONCE)
         bounds.check_range("offset", request.offset, 0, sys.maxsize)
         name, release = self.releases.release(request.dataset)
@@ -317,33 +297,33 @@ class Engine:
             return Named(iri, iri if node is None else graph.label(node, (request.language,)))
 
         chosen = pairs[request.offset : request.offset + request.limit]
-        found = tuple(PageCandidate(named(a), named(b), score) for a, b, score in chosen)
-        return PageCandidates(found, len(pairs), name, release.id)
+        found = tuple(records.PageCandidate(named(a), named(b), score) for a, b, score in chosen)
+        return records.PageCandidates(found, len(pairs), name, release.id)
 
-    def evaluations(self, request: wire.ListEvaluations) -> Evaluations:
+    def evaluations(self, request: wire.ListEvaluations) -> records.Evaluations:
         name, _ = self.releases.release(request.dataset)
-        return Evaluations(list_evaluations(self.releases.target, name), name)
+        return records.Evaluations(list_evaluations(self.releases.target, name), name)
 
-    def modes(self, request: wire.ListModes) -> Modes:
+    def modes(self, request: wire.ListModes) -> records.Modes:
         name, release = self.releases.release(request.dataset)
         found = []
         for mode in modes_of(release).values():
             lacks = lacking(release, mode)
             build = f"{release.remedy(lacks)}." if lacks else ""
             told = (mode.name, dict(mode.title), mode.channels, mode.plans)
-            found.append(ModeInfo(*told, lacks, build, mode.model, mode.expansion))
-        return Modes(tuple(found), name, release.id, _calibrated(release))
+            found.append(records.ModeInfo(*told, lacks, build, mode.model, mode.expansion))
+        return records.Modes(tuple(found), name, release.id, _calibrated(release))
 
-    def compare_modes(self, request: wire.CompareModes) -> ModesCompared:
+    def compare_modes(self, request: wire.CompareModes) -> records.ModesCompared:
         name, release = self.releases.release(request.dataset)
         known = modes_of(release)
         chosen = [find_mode(release, one) for one in dict.fromkeys(request.modes)] or [*known.values()]
         how = replace(self.how, dataset=name, within=read_within(request.within), sparql=self._desk())
         with release.reading():
             tried = try_modes(release, request.question, chosen, how, state_of(request))
-        return ModesCompared(tried, shared_sources(tried), request.question, name, release.id)
+        return records.ModesCompared(tried, shared_sources(tried), request.question, name, release.id)
 
-    def themes(self, request: wire.ListThemes) -> Themes:
+    def themes(self, request: wire.ListThemes) -> records.Themes:
         name, release = self.releases.release(request.dataset)
         with release.reading():
             return list_themes(release, name, request)
@@ -399,7 +379,7 @@ class Engine:
         }
         return json.dumps(depends, sort_keys=True)
 
-    def retrieve(self, request: wire.Retrieve) -> Ranking:
+    def retrieve(self, request: wire.Retrieve) -> records.Ranking:
         name, release = self.releases.release(request.dataset)
         if request.k is not None:
             bounds.check_range("k", request.k, 1, bounds.DOCUMENTS)
@@ -411,7 +391,7 @@ class Engine:
         for source in prepared.context.sources:
             listed.cite(source.about, entities=source.entities)
         chosen = found.chosen if request.k is None else [*found.chosen, *found.rest][: request.k]
-        return Ranking(
+        return records.Ranking(
             prepared.understood.given,
             tuple(_ranked(release, reading, at, one) for at, one in enumerate(chosen, 1)),
             name,
@@ -427,7 +407,7 @@ class Engine:
         """The mode of that name; "" for the engine's own, else the default."""
         return find_mode(release, name) if name or self.how.mode is None else self.how.mode
 
-    def entity(self, request: wire.GetEntity) -> Entity:
+    def entity(self, request: wire.GetEntity) -> records.Entity:
         name, release = self.releases.release(request.dataset)
         with self._lock:
             if release.id not in self._plans and len(self._plans) >= KEPT_PLANS:
@@ -437,11 +417,11 @@ class Engine:
             plan = self._plans[release.id]
         return describe_entity(release, name, request.iri, request.language, plan)
 
-    def neighbours(self, request: wire.GetNeighbours) -> Neighbours:
+    def neighbours(self, request: wire.GetNeighbours) -> records.Neighbours:
         name, release = self.releases.release(request.dataset)
         return list_neighbours(release, name, request.iri, request.limit, request.offset, request.language)
 
-    def search(self, request: wire.Search) -> Found:
+    def search(self, request: wire.Search) -> records.Found:
         name, release = self.releases.release(request.dataset)
         return search_entities(release, name, request.text, request.limit)
 
@@ -449,20 +429,20 @@ class Engine:
         _, release = self.releases.release(request.dataset)
         return lineage(release, request.s, request.p, request.o, request.source)
 
-    def plan(self, request: wire.MakePlan) -> PlanFound:
+    def plan(self, request: wire.MakePlan) -> records.PlanFound:
         asked = wire.Ask(request.question, request.dataset, request.history, request.conversation)
         for event in self.stream(asked):
             if isinstance(event, SetFound):
                 found = event.set
                 plan = dict(found.plan)
-                return PlanFound(
+                return records.PlanFound(
                     plan, found.title, found.chips, found.exhaustive, found.unknown, found.language
                 )
             if isinstance(event, Done):
-                return PlanFound(None, "", (), False, (), event.answer.language)
+                return records.PlanFound(None, "", (), False, (), event.answer.language)
         raise AssertionError("a stream ends with Done")
 
-    def edit_plan(self, request: wire.EditPlan) -> PlanEdited:
+    def edit_plan(self, request: wire.EditPlan) -> records.PlanEdited:
         _, release, plan, language = self._planned(request)
         path = ""
         if request.change is not None:
@@ -471,7 +451,7 @@ class Engine:
             plan, path = changed(release, plan, request.change, language)
         plan = without(plan, request.remove) if request.remove else plan
         chips, title = describe_plan(release, plan, language), title_of(release, plan, language)
-        return PlanEdited(plan_json(plan), title, chips, to_sparql(plan, release[World]), path)
+        return records.PlanEdited(plan_json(plan), title, chips, to_sparql(plan, release[World]), path)
 
     def choices(self, request: wire.GetChoices) -> Choices:
         _, release, plan, language = self._planned(request)
@@ -512,7 +492,7 @@ class Engine:
         name, release, plan, language = self._planned(request)
         return facets(release, plan, language, request.keys, name)
 
-    def export(self, request: wire.GetExport, most: int = sys.maxsize) -> Export:
+    def export(self, request: wire.GetExport, most: int = sys.maxsize) -> records.Export:
         """``most``: characters that it may have."""
         name, release, plan, language = self._planned(request)
         bounds.check_text("The question", request.question)
@@ -522,7 +502,7 @@ class Engine:
         )  # fmt: skip
         kind, ending = FORMATS[request.format]
         file = f"{name}-{request.reason or 'set'}-{release.id}{ending}"
-        return Export("".join(_at_most(pieces, most)), kind, file, name, release.id)
+        return records.Export("".join(_at_most(pieces, most)), kind, file, name, release.id)
 
     def _planned(self, request: OfAPlan) -> tuple[str, Release, SetPlan, str]:
         """Name and release of the data set that a plan is of, the plan, and the language of what is told of it."""
@@ -572,9 +552,9 @@ def _calibrated(release: Release) -> dict[str, float]:
     return {f"{one:g}": round(calibration.cosine(one), 3) for one in (BELOW, 0.5, ABOVE)}
 
 
-def _dataset(name: str, release: Release) -> Dataset:
+def _dataset(name: str, release: Release) -> records.Dataset:
     manifest = release.manifest
-    return Dataset(
+    return records.Dataset(
         name,
         manifest.title,
         release.id,
@@ -587,7 +567,7 @@ def _dataset(name: str, release: Release) -> Dataset:
     )
 
 
-def _ranked(release: Release, reading: Reading, rank: int, one: Candidate) -> RankedDocument:
+def _ranked(release: Release, reading: Reading, rank: int, one: Candidate) -> records.RankedDocument:
     documents, graph = release[Documents], release[Graph]
     entity, text = documents.entity(one.document), documents.text(one.document)
     lines = [
@@ -595,7 +575,7 @@ def _ranked(release: Release, reading: Reading, rank: int, one: Candidate) -> Ra
     ]
     wanted = set(reading.content)
     best = max(lines, key=lambda line: len(wanted.intersection(tokenize(line))), default=text)
-    return RankedDocument(
+    return records.RankedDocument(
         rank,
         graph.iri(entity),
         documents.label(one.document),

@@ -43,29 +43,8 @@ from crmrag_query.errors import (
     ReleaseNotFound,
 )
 from crmrag_query.retrieval.channels import ConfiguredModes
-from crmrag_query.service import responses as records
+from crmrag_query.service import responses
 from crmrag_query.service.observe import Observer
-from crmrag_query.service.responses import (
-    LEFT,
-    REPLAY,
-    STREAMED,
-    UNKEPT,
-    Chat,
-    ChatAnswer,
-    ChatChoice,
-    ChatError,
-    ChatFailure,
-    ChatMessage,
-    ChatModel,
-    ChatModels,
-    ChatReply,
-    ChatUsage,
-    Feedback,
-    begun,
-    event_stream,
-    retry,
-    unless_left,
-)
 from crmrag_query.service.store import KeptText, Store, StoreError, Thread, iso, new_id
 from crmrag_query.timing import Kept, check, while_wanted, within
 
@@ -134,40 +113,40 @@ class Desk:
     def export(self, request: wire.GetExport) -> Export:
         return self.engine.export(request, self.config.bounds.export_characters)
 
-    def begin_conversation(self, request: records.Begin) -> records.Begun:
+    def begin_conversation(self, request: responses.Begin) -> responses.Begun:
         dataset, _ = self.engine.releases.release(request.dataset)
-        return records.Begun(*self._keeping().begin(dataset), dataset)
+        return responses.Begun(*self._keeping().begin(dataset), dataset)
 
-    def conversation(self, request: records.GetConversation) -> records.Conversation:
+    def conversation(self, request: responses.GetConversation) -> responses.Conversation:
         thread = self._thread(request.id)
         turns = (
-            records.Turn(one.id, said.question, said.text, iso(one.asked))
+            responses.Turn(one.id, said.question, said.text, iso(one.asked))
             for one in self._keeping().turns(thread.id)
             for said in (_answer(one),)
         )
-        return records.Conversation(thread.id, thread.dataset, iso(thread.created), tuple(turns))
+        return responses.Conversation(thread.id, thread.dataset, iso(thread.created), tuple(turns))
 
-    def remove_conversation(self, request: records.Remove) -> records.Nothing:
+    def remove_conversation(self, request: responses.Remove) -> responses.Nothing:
         self._keeping().remove(self._own_thread(request.id, request.key).id)
-        return records.Nothing()
+        return responses.Nothing()
 
-    def answer(self, request: records.GetAnswer) -> records.KeptAnswer:
+    def answer(self, request: responses.GetAnswer) -> responses.KeptAnswer:
         kept = self._text(request.id)
-        return records.KeptAnswer(
+        return responses.KeptAnswer(
             kept.id, iso(kept.asked), self._release(kept.dataset) == kept.release, _answer(kept)
         )
 
-    def replay(self, request: records.Replay) -> records.Replayed:
+    def replay(self, request: responses.Replay) -> responses.Replayed:
         kept = self._text(request.id)
         before, asked = _answer(kept), _read(wire.Ask, kept.request)
         now = answer_of(self.engine.stream(asked))
         same = now.text == before.text and _size(now) == _size(before)
-        return records.Replayed(now, same, now.release != before.release)
+        return responses.Replayed(now, same, now.release != before.release)
 
-    def feedback(self, request: records.Feedback) -> records.Nothing:
+    def feedback(self, request: responses.Feedback) -> responses.Nothing:
         check_text("The comment", request.comment, self.config.kept.comment_characters)
         self._keeping().comment(self._text(request.answer).id, request.verdict, request.comment)
-        return records.Nothing()
+        return responses.Nothing()
 
     def mode_of(self, answer: str) -> str:
         """The mode of an answer that is kept."""
@@ -383,7 +362,7 @@ class Workers:
 
 Q = TypeVar("Q")
 # besides wire.ASK: a language model may have a part in them
-ASKING = (wire.RETRIEVE, wire.PLAN, wire.COMPARE, REPLAY)
+ASKING = (wire.RETRIEVE, wire.PLAN, wire.COMPARE, responses.REPLAY)
 
 
 @dataclass(frozen=True)
@@ -418,7 +397,7 @@ class Answering:
     async def written(self, route: Route[Any, Any], asked: Any) -> bytes:
         """As `result`, as JSON, which is written where it is made: a large one takes a while."""
         found = cast(bytes, await self._how(route)(lambda: to_json(self.desk.handle(route, asked)).encode()))
-        if isinstance(asked, Feedback):
+        if isinstance(asked, responses.Feedback):
             self.observer.feedback.labels(self.desk.mode_of(asked.answer), asked.verdict).inc()
         return found
 
@@ -451,7 +430,7 @@ def models_of(datasets: Sequence[str], modes: Sequence[str]) -> list[str]:
     return [f"{name}{MARK}{mode}" if mode else name for name in datasets for mode in ("", *modes, EXTRACTIVE)]
 
 
-def asked_in(chat: Chat) -> wire.Ask:
+def asked_in(chat: responses.Chat) -> wire.Ask:
     """The question of a chat, with those before it, in the mode that its model names."""
     texts = [one.text for one in chat.messages if one.role == "user"]
     if not texts:
@@ -499,13 +478,13 @@ class OpenAI:
 
     async def models(self) -> Response:
         names = models_of(await self._read(self._names), self._modes()[1:])
-        return _told(ChatModels(tuple(map(ChatModel, names))))
+        return _told(responses.ChatModels(tuple(map(responses.ChatModel, names))))
 
     async def model(self, name: str) -> Response:
         names = models_of(await self._read(self._names), self._modes())  # the default by its name, too
         if name not in names:
             return _failed(ReleaseNotFound(f"There is no model {name!r}.", "See /v1/models."))
-        return _told(ChatModel(name))
+        return _told(responses.ChatModel(name))
 
     async def chat(self, request: Request) -> Response:
         """A reply, as a stream of chunks where it is wanted so."""
@@ -513,22 +492,22 @@ class OpenAI:
             try:
                 sent = parse_json(await request.body())
                 _require_supported(sent)
-                chat = from_plain(Chat, sent)
+                chat = from_plain(responses.Chat, sent)
             except Malformed as error:
                 raise QuestionError(
                     f"The request cannot be read: {error}.", "Send what OpenAI's API takes."
                 ) from error
             events = self._events(chat)
             if not chat.stream:
-                reply = await unless_left(request, _whole(chat, events))
-                return Response(status_code=LEFT) if reply is None else _told(reply)
-            first = await begun(events, self._silence)
+                reply = await responses.unless_left(request, _whole(chat, events))
+                return Response(status_code=responses.LEFT) if reply is None else _told(reply)
+            first = await responses.begun(events, self._silence)
         except CrmRagError as error:
             return _failed(error)
-        stream = event_stream(events, first, self._silence, Chunks(chat).written)
-        return StreamingResponse(stream, media_type=wire.EVENTS, headers=STREAMED)
+        stream = responses.event_stream(events, first, self._silence, Chunks(chat).written)
+        return StreamingResponse(stream, media_type=wire.EVENTS, headers=responses.STREAMED)
 
-    async def _events(self, chat: Chat) -> AsyncGenerator[Event | CrmRagError]:
+    async def _events(self, chat: responses.Chat) -> AsyncGenerator[Event | CrmRagError]:
         """The events of the answer to a chat. A mode that there is not is no error, as front ends keep names of models: the
         answer is in the default one, and says so."""
         asked, modes = asked_in(chat), self._modes()
@@ -542,7 +521,7 @@ class OpenAI:
             yield event
 
 
-async def _whole(chat: Chat, events: AsyncGenerator[Event | CrmRagError]) -> ChatReply:
+async def _whole(chat: responses.Chat, events: AsyncGenerator[Event | CrmRagError]) -> responses.ChatReply:
     used: Used | None = None
     async for event in events:
         if isinstance(event, CrmRagError):
@@ -551,10 +530,10 @@ async def _whole(chat: Chat, events: AsyncGenerator[Event | CrmRagError]) -> Cha
             used = event
         if isinstance(event, Done):
             answer = event.answer
-            choice = ChatChoice(ChatMessage(answer.text + sources_text(answer)))
-            return ChatReply(
-                _id(), chat.model, int(time.time()), (choice,), ChatUsage.of(used), citations(answer),
-                ChatAnswer.of(answer),
+            choice = responses.ChatChoice(responses.ChatMessage(answer.text + sources_text(answer)))
+            return responses.ChatReply(
+                _id(), chat.model, int(time.time()), (choice,), responses.ChatUsage.of(used), citations(answer),
+                responses.ChatAnswer.of(answer),
             )  # fmt: skip
     raise AssertionError("a stream ends with Done or an error")
 
@@ -564,7 +543,7 @@ class Chunks:
     """Events as the pieces of a reply. What was said cannot be taken back: a model that fails is told of, and what its text
     was checked to lack or to hold shows in the sources and notes at the end."""
 
-    chat: Chat
+    chat: responses.Chat
     id: str = field(default_factory=lambda: _id())
     created: int = field(default_factory=lambda: int(time.time()))
     _used: Used | None = None
@@ -585,10 +564,10 @@ class Chunks:
             case Used():
                 self._used = event
             case Done(answer):
-                extras = {"citations": citations(answer), "crmrag": to_plain(ChatAnswer.of(answer))}
+                extras = {"citations": citations(answer), "crmrag": to_plain(responses.ChatAnswer.of(answer))}
                 end = self._chunk({"content": sources_text(answer)}) + self._chunk({}, "stop", **extras)
                 if self.chat.stream_options is not None and self.chat.stream_options.include_usage:
-                    end += self._chunk({}, choices=[], usage=to_plain(ChatUsage.of(self._used)))
+                    end += self._chunk({}, choices=[], usage=to_plain(responses.ChatUsage.of(self._used)))
                 return end + _line(LAST)
             case CrmRagError():
                 return _line(json.dumps(to_plain(_failure(event)), ensure_ascii=False))
@@ -624,7 +603,10 @@ def _require_supported(sent: Any) -> None:
 def unknown_path(path: str, status: int) -> Response:
     """What is told at an address below /v1 that there is not, or not in this way."""
     message = f"There is nothing at {path[:100]} in this way. There are GET /v1/models and POST /v1/chat/completions."
-    return _told(ChatFailure(ChatError(message, "invalid_request_error", "unknown_url", status)), status)
+    return _told(
+        responses.ChatFailure(responses.ChatError(message, "invalid_request_error", "unknown_url", status)),
+        status,
+    )
 
 
 def _line(text: str) -> bytes:
@@ -632,20 +614,22 @@ def _line(text: str) -> bytes:
 
 
 def _told(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(to_json(value), status, UNKEPT | (headers or {}), media_type=wire.JSON)
+    return Response(to_json(value), status, responses.UNKEPT | (headers or {}), media_type=wire.JSON)
 
 
 def _failed(error: CrmRagError) -> Response:
     status = to_problem(error).status
-    return _told(_failure(error), status, retry(status))
+    return _told(_failure(error), status, responses.retry(status))
 
 
-def _failure(error: CrmRagError) -> ChatFailure:
+def _failure(error: CrmRagError) -> responses.ChatFailure:
     """An error as OpenAI's API tells it, in the words of its problem document."""
     told = to_problem(error)
     kind = "invalid_request_error" if told.status < 500 else "server_error"
     code = "model_not_found" if isinstance(error, ReleaseNotFound) else None
-    return ChatFailure(ChatError(f"{told.detail} {told.remedy}".strip(), kind, code, told.status))
+    return responses.ChatFailure(
+        responses.ChatError(f"{told.detail} {told.remedy}".strip(), kind, code, told.status)
+    )
 
 
 def _id() -> str:
