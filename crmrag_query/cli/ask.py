@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crmrag_query.answers.records import after_text, answer_text, plan_text, set_lines
+from crmrag_query.answers.records import (
+    Answer,
+    Done,
+    Event,
+    Restart,
+    SetFound,
+    Token,
+    after_text,
+    answer_text,
+    plan_text,
+    set_lines,
+    set_text,
+)
+from crmrag_query.artifacts.release import Opener, Release, open_release
 from crmrag_query.cli.options import (
     data_option,
     mode_option,
@@ -20,13 +33,14 @@ from crmrag_query.cli.options import (
     trust_option,
     within_option,
 )
+from crmrag_query.errors import QuestionError
+from crmrag_query.plans.records import read_plan
 from crmrag_query.plans.world import World
+from crmrag_query.sets.records import AnswerSet, Page
 from crmrag_query.text import printable
 
 if TYPE_CHECKING:  # imported when a question is asked, so that --help stays quick
-    from crmrag_query.answers.records import Answer, Event
-    from crmrag_query.artifacts.release import Release
-    from crmrag_query.sets.records import AnswerSet
+    from crmrag_query.answers.ask import Ask
 
 MODEL_HELP = "A litellm model such as openai/gpt-4o or ollama/llama3 (CRMRAG_MODEL); without one, answers are extractive."
 
@@ -52,6 +66,27 @@ def asking(command: Callable[..., Any]) -> Callable[..., Any]:
     return within_option(mode_option(model_options(wikidata_option(shared))))
 
 
+def opened(
+    dataset: str,
+    data: Path,
+    model: str | None,
+    api_base: str | None,
+    wikidata: bool | None,
+    trust: tuple[str, ...],
+    mode: str,
+    within: tuple[str, ...],
+) -> tuple[Release, Ask]:
+    """What ``asking`` gives: the release, and how it is asked."""
+    from crmrag_query.answers.ask import Ask
+    from crmrag_query.retrieval.channels import find_mode
+
+    release = open_release(dataset, data, Opener.here(trust))
+    how = Ask(
+        open_model(model, api_base), wikidata, find_mode(release, mode), within=read_within_options(within)
+    )
+    return release, how
+
+
 @click.command()
 @asking
 @click.argument("question")
@@ -61,34 +96,15 @@ def asking(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--choice", type=click.IntRange(min=1), help="The set of a reading that an answer offered, by its number."
 )
-def ask(
-    dataset: str,
-    question: str,
-    data: Path,
-    model: str | None,
-    api_base: str | None,
-    wikidata: bool | None,
-    trust: tuple[str, ...],
-    mode: str,
-    within: tuple[str, ...],
-    as_json: bool,
-    plan: bool,
-    sparql: bool,
-    choice: int | None,
-) -> None:
+def ask(question: str, as_json: bool, plan: bool, sparql: bool, choice: int | None, **asked: Any) -> None:
     """Answer QUESTION from DATASET (its name, or the folder of a release)."""
-    from crmrag_query.answers.ask import Ask, Conversation
-    from crmrag_query.artifacts.release import Opener, open_release
-    from crmrag_query.retrieval.channels import find_mode
+    from crmrag_query.answers.ask import Conversation
 
     if [as_json, plan, sparql, choice is not None].count(True) > 1:
         raise click.UsageError(
             "--json, --plan, --sparql and --choice print different things: give one of them."
         )
-    release = open_release(dataset, data, Opener.here(trust))
-    how = Ask(
-        open_model(model, api_base), wikidata, find_mode(release, mode), within=read_within_options(within)
-    )
+    release, how = opened(**asked)
     events = Conversation().stream(release, question, how)
     if plan or sparql:
         found = set_of(events)
@@ -107,31 +123,14 @@ def ask(
 @asking
 @click.option("--plan", is_flag=True, help="With the plan of each answer's set as JSON.")
 @click.option("--sparql", is_flag=True, help="With the SPARQL query of each answer's set.")
-def chat(
-    dataset: str,
-    data: Path,
-    model: str | None,
-    api_base: str | None,
-    wikidata: bool | None,
-    trust: tuple[str, ...],
-    mode: str,
-    within: tuple[str, ...],
-    plan: bool,
-    sparql: bool,
-) -> None:
+def chat(plan: bool, sparql: bool, **asked: Any) -> None:
     """Ask DATASET one question after another; an empty line, or the end of the input, ends."""
-    from crmrag_query.answers.ask import Ask, Conversation, state_after
-    from crmrag_query.artifacts.release import Opener, open_release
-    from crmrag_query.errors import QuestionError
-    from crmrag_query.retrieval.channels import find_mode
+    from crmrag_query.answers.ask import Conversation, state_after
 
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # typed bytes that are no text are no reason to end
-    release = open_release(dataset, data, Opener.here(trust))
+    release, how = opened(**asked)
     conversation = Conversation()
-    how = Ask(
-        open_model(model, api_base), wikidata, find_mode(release, mode), within=read_within_options(within)
-    )
     click.echo(f"{printable(release.manifest.title)} (release {release.id}). An empty line ends.")
     for example in release.manifest.examples[:3]:
         click.echo(f"  for example: {printable(example)}")
@@ -155,8 +154,6 @@ def chat(
 
 def tell(events: Iterator[Event], live: bool | None) -> Answer:
     """Show an answer: piece by piece as it comes (``live``), at its end (False), or not at all (None)."""
-    from crmrag_query.answers.records import Done, Restart, SetFound, Token
-
     for event in events:
         if live and isinstance(event, SetFound):
             click.echo(plan_text(event.set), nl=False)
@@ -173,11 +170,7 @@ def tell(events: Iterator[Event], live: bool | None) -> Answer:
 
 def chosen(release: Release, answer: Answer, number: int) -> str:
     """The set of one of the readings that an answer offers. Raises QuestionError where it offers none of that number."""
-    from crmrag_query.answers.records import set_text
-    from crmrag_query.errors import QuestionError
-    from crmrag_query.plans.records import read_plan
     from crmrag_query.sets.build import answer_set
-    from crmrag_query.sets.records import Page
 
     if number > len(answer.choices):
         offered = len(answer.choices)
@@ -189,9 +182,6 @@ def chosen(release: Release, answer: Answer, number: int) -> str:
 
 def set_of(events: Iterator[Event]) -> AnswerSet:
     """The set of the question's plan, before anything is written. Raises QuestionError where it has none."""
-    from crmrag_query.answers.records import SetFound
-    from crmrag_query.errors import QuestionError
-
     for event in events:
         if isinstance(event, SetFound):
             return event.set
@@ -207,7 +197,6 @@ def plan_of(found: AnswerSet) -> str:
 
 def sparql_of(release: Release, found: AnswerSet) -> str:
     """The query of a set; written now where the answer came without."""
-    from crmrag_query.plans.records import read_plan
     from crmrag_query.plans.sparql import to_sparql
 
     return found.sparql or to_sparql(read_plan(found.plan), release[World])

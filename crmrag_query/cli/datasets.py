@@ -111,15 +111,15 @@ def add(name: str, file: Path | None, **options: Any) -> None:
 
 
 def _contexts(given: tuple[str, ...]) -> dict[str, str]:
-    parts = {one: one.rpartition("=") for one in given}
-    wrong = next(
-        (one for one, (address, sign, file) in parts.items() if not (address and sign and file)), None
-    )
-    if wrong is not None:
-        raise click.UsageError(
-            f"--context {wrong}: give the context's address and its file, as ADDRESS=FILE."
-        )
-    return {address: file for address, _, file in parts.values()}
+    found = {}
+    for one in given:
+        address, _, file = one.rpartition("=")
+        if not (address and file):
+            raise click.UsageError(
+                f"--context {one}: give the context's address and its file, as ADDRESS=FILE."
+            )
+        found[address] = file
+    return found
 
 
 def _sources(others: dict[str, Any], given: tuple[str, ...]) -> dict[str, Any]:

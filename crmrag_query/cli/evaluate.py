@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import getpass
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from crmrag_query.artifacts.manifest import evaluations_folder
+from crmrag_query.artifacts.release import Opener, Release, open_release
 from crmrag_query.cli.ask import model_options, open_model
 from crmrag_query.cli.options import data_option, mode_option, trust_option
+from crmrag_query.config.loading import load_method
+from crmrag_query.errors import QuestionError
+from crmrag_query.plans.records import Plan, read_plan
 from crmrag_query.text import printable
-
-if TYPE_CHECKING:
-    from crmrag_query.artifacts.release import Release
-import getpass
-
-if TYPE_CHECKING:
-    from crmrag_query.artifacts.release import Release
-    from crmrag_query.plans.records import Plan
 
 
 @click.command()
@@ -67,16 +64,14 @@ def evaluate(
     the answers themselves, which --judge has a language model judge. docs/evaluation.md says what the files hold and the
     figures mean.
     """
-    from crmrag_query.artifacts.manifest import evaluations_folder
-    from crmrag_query.artifacts.release import Opener, open_release
-    from crmrag_query.config.loading import load_method
-    from crmrag_query.evaluation.evaluate import Plan, evaluate_file, parse_stages
+    from crmrag_query.evaluation.evaluate import Plan as Measured
+    from crmrag_query.evaluation.evaluate import evaluate_file, parse_stages
     from crmrag_query.evaluation.questions import declared_questions
     from crmrag_query.evaluation.report import REPORT_MARKDOWN, write_report
 
     if judge and not answers:
         raise click.UsageError("--judge needs answers to judge: give --answers too.")
-    plan = Plan(
+    plan = Measured(
         parse_stages(stages),
         answers,
         open_model(model, api_base) if answers else None,
@@ -161,8 +156,6 @@ def teach(
     and `crmrag evaluate` tries it again.
     """
     from crmrag_query.answers import exact
-    from crmrag_query.artifacts.release import Opener, open_release
-    from crmrag_query.plans.records import read_plan
     from crmrag_query.sets.describe import title_of
 
     release = open_release(dataset, data, Opener.here(trust))
@@ -193,8 +186,6 @@ def teach(
 def _offered(release: Release, question: str) -> Plan:
     """The plan that a question gives now, sure or not. Raises QuestionError where it gives none."""
     from crmrag_query.answers.ask import ask
-    from crmrag_query.errors import QuestionError
-    from crmrag_query.plans.records import read_plan
 
     found = ask(release, question).set
     if found is None:

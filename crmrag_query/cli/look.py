@@ -8,20 +8,20 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import click
 
+from crmrag_query.answers.records import facets_text, set_text
+from crmrag_query.artifacts.manifest import replacing
+from crmrag_query.artifacts.release import Opener, Release, open_release
 from crmrag_query.cli.ask import model_options
 from crmrag_query.cli.options import data_option, trust_option
+from crmrag_query.codec import to_json
+from crmrag_query.plans.records import Plan, read_plan
 from crmrag_query.plans.world import World
+from crmrag_query.sets.records import Page, Sort
 from crmrag_query.text import amount, parts_of, printable, shorten
-
-if TYPE_CHECKING:  # imported when a set is asked for, so that --help stays quick
-    from crmrag_query.artifacts.release import Release
-    from crmrag_query.plans.records import Plan
-    from crmrag_query.sets.records import Sort
-
 
 TEXT = 300  # characters of an answer that are shown
 SOURCES = 30  # that are
@@ -55,7 +55,6 @@ def modes(
     """
     from crmrag_query.client import Client
     from crmrag_query.client.records import Modes
-    from crmrag_query.codec import to_json
 
     folder = Path(dataset)
     target, name = (dataset, None) if folder.is_dir() else (str(data), dataset)
@@ -108,10 +107,8 @@ def themes(
 
     docs/themes.md tells how they are found.
     """
-    from crmrag_query.artifacts.release import open_release
     from crmrag_query.client.local import list_themes
     from crmrag_query.client.wire import ListThemes
-    from crmrag_query.codec import to_json
 
     release = open_release(dataset, data)
     asked = ListThemes(None, level, within, limit, offset, language)
@@ -179,8 +176,6 @@ def _tell(
     language: str,
     as_json: bool,
 ) -> None:
-    from crmrag_query.artifacts.release import Opener, open_release
-    from crmrag_query.codec import to_json
     from crmrag_query.stores.opened import open_store
     from crmrag_query.stores.tools import TOOLS, StoreTools
 
@@ -227,9 +222,8 @@ def set_(
     PLAN is a file with a plan as JSON, or - for the standard input, such as what `crmrag ask --plan` prints.
     docs/plans.md tells what plans say.
     """
-    from crmrag_query.artifacts.release import open_release
-    from crmrag_query.plans.records import read_plan
     from crmrag_query.plans.sparql import to_sparql
+    from crmrag_query.sets.exports import columns, export
 
     if [facets_only, sparql, bool(reason)].count(True) > 1:
         raise click.UsageError("--facets, --sparql and --excluded show different things: give one of them.")
@@ -243,10 +237,8 @@ def set_(
         raise click.UsageError("--facets can be had as --format table or json.")
     release = open_release(dataset, data)
     plan = read_plan(plan_file.read())
-    order = cast("Sort", sort or "")
+    order = cast(Sort, sort or "")
     if columns_ == "list":
-        from crmrag_query.sets.exports import columns
-
         pieces = iter([f"{printable(str(columns(release, plan, language, release.manifest.dataset)))}\n"])
     elif facets_only:
         pieces = _facets(release, plan, language, format_)
@@ -255,8 +247,6 @@ def set_(
     elif format_ == TABLE:
         pieces = _page(release, plan, limit, offset, order, descending, language, reason, why)
     else:
-        from crmrag_query.sets.exports import export
-
         name = release.manifest.dataset
         pieces = export(
             release, plan, format_, language, reason=reason, sort=order, descending=descending, name=name,
@@ -269,9 +259,7 @@ def _page(
     release: Release, plan: Plan, limit: int | None, offset: int, sort: Sort, descending: bool, language: str, reason: str,
     why: bool,
 ) -> Iterator[str]:  # fmt: skip
-    from crmrag_query.answers.records import set_text
     from crmrag_query.sets.build import answer_set, excluded_set
-    from crmrag_query.sets.records import Page
 
     page = Page(offset, -1 if limit is None else limit, sort, descending)
     name = release.manifest.dataset
@@ -283,7 +271,6 @@ def _page(
 
 
 def _facets(release: Release, plan: Plan, language: str, format_: str) -> Iterator[str]:
-    from crmrag_query.answers.records import facets_text
     from crmrag_query.sets.facets import facets
 
     found = facets(release, plan, language, name=release.manifest.dataset)
@@ -295,8 +282,6 @@ def _facets(release: Release, plan: Plan, language: str, format_: str) -> Iterat
 
 def _write(pieces: Iterator[str], out: Path | None) -> None:
     """To a file, whole or not at all; else to the screen, where nothing of the data can steer the terminal."""
-    from crmrag_query.artifacts.manifest import replacing
-
     if out is None:
         screen = sys.stdout.isatty()
         for piece in pieces:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from crmrag_query.artifacts.files import STRAY
+from crmrag_query.artifacts.manifest import PREVIOUS, dataset_folder, find_named, pointer
+from crmrag_query.artifacts.mirror import bring
+from crmrag_query.artifacts.release import Opener, open_release
 from crmrag_query.cli.options import data_option
+from crmrag_query.compare import Count, Difference, Documents, Files, Setting, Side, compare
 from crmrag_query.text import printable
-
-if TYPE_CHECKING:
-    from crmrag_query.verify.check import Check, Finding, Report
-
-
-from collections.abc import Iterator, Sequence
-
-from crmrag_query.compare import Count, Difference, Documents, Files, Setting, Side
+from crmrag_query.verify.check import Check, Finding, Report
 
 NAME_WIDTH = 28
 
@@ -42,9 +41,6 @@ def verify(dataset: str, release: str | None, signers: tuple[str, ...], data: Pa
     DATASET is a data set's name (its current release), NAME@previous, a release's id, or the folder of a release. Ends with
     status 1 when anything is wrong.
     """
-    from crmrag_query.artifacts.manifest import find_named
-    from crmrag_query.artifacts.mirror import bring
-    from crmrag_query.artifacts.release import Opener
     from crmrag_query.verify.run import verify_folder
 
     bring(dataset, data)
@@ -106,9 +102,6 @@ def _verdict(report: Report) -> str:
 
 def _remedy(report: Report, folder: Path, data: Path) -> str:
     """What to do: of a release that answers now, first to go back."""
-    from crmrag_query.artifacts.files import STRAY
-    from crmrag_query.artifacts.manifest import PREVIOUS, dataset_folder, pointer
-
     name = shlex.quote(report.dataset)
     if all(fault.endswith(STRAY) for fault in report.faults):
         return "Its own files are what was built: remove the others."
@@ -232,11 +225,6 @@ def diff(before: str, after: str | None, data: Path, limit: int, texts: bool, as
     Each is a release's id, a data set's name (its current release), NAME@previous, NAME@ID, or the folder of a release.
     `crmrag diff NAME` alone compares the previous release with the current one.
     """
-    from crmrag_query.artifacts.manifest import find_named
-    from crmrag_query.artifacts.mirror import bring
-    from crmrag_query.artifacts.release import open_release
-    from crmrag_query.compare import compare
-
     names = (before, after) if after else (f"{before}@previous", before)
     for name in names:
         bring(name, data)

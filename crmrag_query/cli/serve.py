@@ -4,6 +4,7 @@ model."""
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from pathlib import Path
 
@@ -90,8 +91,6 @@ def mcp(
     service; the key for a service comes from the environment variable CRMRAG_API_KEY. A host such as Claude Desktop starts
     this command itself: see docs/mcp.md.
     """
-    import os
-
     try:
         from crmrag_query.mcp.server import make_server
     except ImportError as error:
