@@ -54,7 +54,8 @@ class Check(Generic[Subject]):
     ``of``: the artifact that it guards; of a check of whole releases, what it counts. ``about``: what is looked at and what
     to do, for the catalogue. ``reads``: the top folders or files of a release that it may read; it is run only where these
     are byte for byte what was built, so that it need not expect torn files. ``opens``: where it finds a fault, what reads
-    that folder is not run either: a library may not survive such a table.
+    that folder is not run either: a library may not survive such a table. ``where``: an artifact that a data set may do
+    without, or an older release has not; there is nothing to look at then.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Check(Generic[Subject]):
     about: str = ""
     reads: tuple[str, ...] = ()
     opens: str = ""
+    where: str = ""
 
     @property
     def blocks(self) -> bool:

@@ -259,10 +259,8 @@ def _uses(graph: Graph) -> dict[str, int]:
 
 
 def parts_are_whole(release: Release) -> Faults:
-    """A data set may do without, and older releases have none."""
-    if not release.manifest.has(PARTITIONS):
-        return 0
-    return (yield from faults_of_parts(release[GraphPartitions], release[Documents].count))
+    """The graph partitions are those of the documents."""
+    return faults_of_parts(release[GraphPartitions], release[Documents].count)
 
 
 def faults_of_parts(found: GraphPartitions, documents: int) -> Faults:
@@ -291,11 +289,7 @@ def faults_of_parts(found: GraphPartitions, documents: int) -> Faults:
 
 def edges_add_up(release: Release) -> Faults:
     """Bridges lead between the parts that they are told of, and are, with the edges within parts, all edges."""
-    if not release.manifest.has(PARTITION_EDGES):
-        return 0
-    return (
-        yield from faults_of_edges(release[PartitionEdges], release[GraphPartitions], release[EntityGraph])
-    )
+    return faults_of_edges(release[PartitionEdges], release[GraphPartitions], release[EntityGraph])
 
 
 def faults_of_edges(found: PartitionEdges, partitions: GraphPartitions, graph: EntityGraph) -> Faults:
@@ -327,8 +321,6 @@ def faults_of_edges(found: PartitionEdges, partitions: GraphPartitions, graph: E
 
 def aligner_fits(release: Release) -> Faults:
     """The aligner has a vector of numbers for each part, of the encoder that encodes questions."""
-    if not release.manifest.has(ALIGNER):
-        return 0
     found, settings = release[Aligner], EncoderSettings.read(release.folder / "encoder")
     if found.vectors.shape[1] != settings.dimension or found.meta.get("encoder") != settings.key:
         yield f"{ALIGNER}: trained with the questions' vectors of another encoder"
@@ -338,10 +330,15 @@ def aligner_fits(release: Release) -> Faults:
 
 
 PARTITION_CHECKS = (
-    Check("graph_partitions", "parts", parts_are_whole, reads=("graph", "documents", PARTITIONS)),
-    Check("partition_edges", "bridges", edges_add_up, reads=("entity_graph", PARTITIONS, PARTITION_EDGES)),
-    Check("alignment_model", "parts", aligner_fits, reads=("encoder", PARTITIONS, ALIGNER)),
-)
+    Check(
+        "graph_partitions", "parts", parts_are_whole, reads=("graph", "documents", PARTITIONS), where=PARTITIONS
+    ),
+    Check(
+        "partition_edges", "bridges", edges_add_up, reads=("entity_graph", PARTITIONS, PARTITION_EDGES),
+        where=PARTITION_EDGES,
+    ),
+    Check("alignment_model", "parts", aligner_fits, reads=("encoder", PARTITIONS, ALIGNER), where=ALIGNER),
+)  # fmt: skip
 
 
 TABLES = ("documents", "lines", "members", "passages")

@@ -197,12 +197,7 @@ def kinds_are_the_graphs(release: Release) -> Faults:
 
 
 def edges_lead_both_ways(release: Release) -> Faults:
-    """The entity graph joins documents that there are, each to others, as strongly from either end.
-
-    Older releases have none.
-    """
-    if not release.manifest.has(ENTITY_GRAPH):
-        return 0
+    """The entity graph joins documents that there are, each to others, as strongly from either end."""
     found, documents = release[EntityGraph], release[Documents].count
     what, ptr, neighbour = f"{ENTITY_GRAPH}/neighbour.npy", found.ptr, found.neighbour
     if (yield from pointers(f"{ENTITY_GRAPH}/ptr.npy", ptr, documents, len(neighbour))):
@@ -249,7 +244,9 @@ CHECKS = (
     Check("counts", "counts", counts_are_the_graphs, reads=("graph", "aggregation")),
     Check("PageRank", "nodes", ranks_are_sound, reads=("graph", "aggregation")),
     Check("lexicon", "kinds and steps", kinds_are_the_graphs, reads=("graph", "lexicon")),
-    Check("entity graph", "edges", edges_lead_both_ways, reads=("documents", "entity_graph")),
+    Check(
+        "entity graph", "edges", edges_lead_both_ways, reads=("documents", ENTITY_GRAPH), where=ENTITY_GRAPH
+    ),
     Check("profile", "counts", profile_is_the_graphs, reads=("graph", "profile")),
 )
 
@@ -300,8 +297,6 @@ def covered(index: DenseIndex, wanted: Mask) -> Faults:
 
 def vectors_are_sound(release: Release) -> Faults:
     """Every vector has length 1; where the index holds codes, these are the vectors'."""
-    if not release.manifest.has("faiss_index"):
-        return 0
     index = release[DenseIndex]
     rows, codes = index.rows, index.codes
     yield from wrong(
@@ -334,8 +329,6 @@ def _stored_codes(path: Path, shape: tuple[int, ...]) -> Digests:
 def embeddings_are_those_searched(release: Release) -> Faults:
     """Every document and passage that has vectors is in a chunk of embeddings, by its present text, and its vectors are those
     of the dense index."""
-    if not release.manifest.has("faiss_index"):
-        return 0
     documents, index = release[Documents], release[DenseIndex]
     paths = (entry.path.split("/") for entry in release.manifest.files)
     names = sorted({parts[1] for parts in paths if parts[0] == "embeddings" and len(parts) == 3})
@@ -453,9 +446,7 @@ _READS = ("graph", "documents", "dense", "config.json")
 
 
 def token_vectors_are_sound(release: Release) -> Faults:
-    """Each document has some tokens, as many as are held at most, of length 1 but for rounding. A data set may do without."""
-    if not release.manifest.has(FOLDER):
-        return 0
+    """Each document has some tokens, as many as are held at most, of length 1 but for rounding."""
     held, documents = release[TokenVectors], release[Documents].count
     if (yield from pointers(f"{FOLDER}/ptr.npy", held.ptr, documents, len(held.codes))):
         return 0
@@ -474,9 +465,17 @@ def token_vectors_are_sound(release: Release) -> Faults:
 
 VECTOR_CHECKS = (
     Check("documents in the dense index", "documents", documents_have_vectors, reads=_READS),
-    Check("vectors", "vectors", vectors_are_sound, reads=("dense", "config.json")),
-    Check("embeddings", "windows", embeddings_are_those_searched, reads=(*_READS, "embeddings")),
-    Check("token vectors", "tokens", token_vectors_are_sound, reads=("graph", "documents", FOLDER)),
+    Check("vectors", "vectors", vectors_are_sound, reads=("dense", "config.json"), where="faiss_index"),
+    Check(
+        "embeddings",
+        "windows",
+        embeddings_are_those_searched,
+        reads=(*_READS, "embeddings"),
+        where="faiss_index",
+    ),
+    Check(
+        "token vectors", "tokens", token_vectors_are_sound, reads=("graph", "documents", FOLDER), where=FOLDER
+    ),
     Check("encoder", "encoder", encoder_fits, reads=("dense", "encoder", "config.json")),
 )
 PROBES = (Check("encoding", "question", encoder_opens, reads=("encoder",)),)
