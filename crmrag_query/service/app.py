@@ -52,7 +52,7 @@ from crmrag_query.client.library import FIRST, Library
 from crmrag_query.client.local import open_engine
 from crmrag_query.client.wire import Route
 from crmrag_query.codec import Problem, from_plain, from_problem, parse_json, to_json, to_plain, to_problem
-from crmrag_query.config.service import load_service
+from crmrag_query.config.service import Connections, load_service
 from crmrag_query.documents.pages import Pages
 from crmrag_query.errors import (
     ConfigError,
@@ -518,15 +518,9 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 @cache
-def head_seconds() -> float:
+def connections() -> Connections:
     """As configured; read in each process, as worker processes are given no more of a connection than its class."""
-    return load_service().connections.head_seconds
-
-
-@cache
-def write_seconds() -> float:
-    """As configured."""
-    return load_service().connections.write_seconds
+    return load_service().connections
 
 
 class Patient(H11Protocol):
@@ -551,7 +545,7 @@ class Patient(H11Protocol):
     def _watch(self, waiting: int) -> None:
         """Look after a while whether any of the ``waiting`` bytes were taken."""
         self._unwatch()
-        self._stuck = self.loop.call_later(write_seconds(), self._look, waiting)
+        self._stuck = self.loop.call_later(connections().write_seconds, self._look, waiting)
 
     def _look(self, waited: int) -> None:
         waiting = self.transport.get_write_buffer_size()
@@ -578,7 +572,7 @@ class Patient(H11Protocol):
         super().connection_lost(exc)
 
     def _wait(self) -> None:
-        self._late = self.loop.call_later(head_seconds(), self.transport.close)
+        self._late = self.loop.call_later(connections().head_seconds, self.transport.close)
 
     def _stop(self) -> None:
         if self._late is not None:
@@ -701,7 +695,7 @@ def _run_several(settings: Settings, workers: int, listening: socket.socket) -> 
 
 
 def _config(app: FastAPI | str, workers: int = 1) -> uvicorn.Config:
-    times = load_service().connections
+    times = connections()
     return uvicorn.Config(
         app, factory=isinstance(app, str), workers=workers, log_config=None, access_log=False,
         http=Patient, ws="none", timeout_graceful_shutdown=times.grace_seconds,

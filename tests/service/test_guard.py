@@ -401,7 +401,8 @@ def test_a_head_that_does_not_come_ends_the_connection(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing, half a head, and half of a second one after an answer."""
-    monkeypatch.setattr(connection, "head_seconds", lambda: 0.3)
+    times = connection.connections().model_copy(update={"head_seconds": 0.3})
+    monkeypatch.setattr(connection, "connections", lambda: times)
     with served(application(engine)) as address:
         for begun in (b"", b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: "):
             with raw(address) as held:

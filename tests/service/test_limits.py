@@ -186,7 +186,8 @@ def test_who_takes_nothing_for_a_while_is_cut_off(
 ) -> None:
     """And its place is another's."""
     monkeypatch.setattr(running, "EXPORT_WAIT", PATIENCE)
-    monkeypatch.setattr(connection, "write_seconds", lambda: 0.2)
+    times = connection.connections().model_copy(update={"write_seconds": 0.2})
+    monkeypatch.setattr(connection, "connections", lambda: times)
     app = application(engine, work={"exporting": 1})
     with served(app) as address, asked(address, "/export", EXPORT) as stuck:
         stuck.recv(12)
@@ -208,7 +209,8 @@ def test_who_takes_nothing_for_a_while_is_cut_off(
 def test_who_reads_slowly_is_not_cut_off(
     engine: Engine, large: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "write_seconds", lambda: 1.0)
+    times = connection.connections().model_copy(update={"write_seconds": 1.0})
+    monkeypatch.setattr(connection, "connections", lambda: times)
     with (
         served(application(engine)) as address,
         httpx.stream("POST", f"{address}{API}/export", json=EXPORT, timeout=PATIENCE) as response,
