@@ -34,7 +34,6 @@ from crmrag_query.context.context import (
 from crmrag_query.documents.documents import Documents
 from crmrag_query.errors import CrmRagError, ModelError, QuestionError
 from crmrag_query.graph.graph import Graph
-from crmrag_query.llm import model as llm
 from crmrag_query.llm.model import AnyMessage, Model, Schema, Talk, WholeModel, bare
 from crmrag_query.notes import Note
 from crmrag_query.plans.records import Plan
@@ -210,7 +209,7 @@ def work(model: Model, asked: dict[str, Any], tools: AgentTools, bounds: Bounds)
         {"role": "system", "content": tools.release.method.prompts.agent},
         {"role": "user", "content": json.dumps(asked, ensure_ascii=False)},
     ]
-    definitions = [llm.Tool(**one.schema()["function"]) for one in AGENT_TOOLS]
+    definitions = [one.schema() for one in AGENT_TOOLS]
     found: list[Finding] = []
     notes: list[str] = []
     for step in range(bounds.steps + 1):

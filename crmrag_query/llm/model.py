@@ -218,15 +218,11 @@ class TextPart(TypedDict):
     text: str
 
 
-class Address(TypedDict):
-    url: str
-
-
 class ImagePart(TypedDict):
     """An image by its address, or with its content within the address (``image_part``)."""
 
     type: Literal["image_url"]
-    image_url: Address
+    image_url: dict[str, str]
 
 
 Part = TextPart | ImagePart
@@ -280,26 +276,17 @@ def image_part(content: bytes, media_type: str) -> ImagePart:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool that a model may call: ``parameters`` is the JSON schema of its arguments, an object."""
-
-    name: str
-    description: str
-    parameters: Schema
-
-
 @dataclass(frozen=True)
 class Request:
     """What a model is asked, its reply wanted whole: as JSON of a ``schema``, or with calls of ``tools``.
 
-    ``may_call``: False where tools were called before and may be no more; ``most``: tokens of the reply; ``seconds`` that it
-    may take.
+    ``tools``: their definitions as OpenAI's chat completions take them; ``may_call``: False where tools were called before
+    and may be no more; ``most``: tokens of the reply; ``seconds`` that it may take.
     """
 
     messages: Sequence[AnyMessage]
     schema: Schema | None = None
-    tools: Sequence[Tool] = ()
+    tools: Sequence[Schema] = ()
     may_call: bool = True
     most: int | None = None
     seconds: float = 60.0
@@ -316,7 +303,7 @@ class Request:
 
     def estimate(self) -> Usage:
         """What it takes at most, about: its texts, images, tools and schema, and the reply where that is bounded."""
-        sent = tokens(json.dumps([self.schema, [tool.parameters for tool in self.tools]]))
+        sent = tokens(json.dumps([self.schema, [tool["function"]["parameters"] for tool in self.tools]]))
         for message in self.messages:
             content = message["content"]
             parts = [content] if isinstance(content, str) else content
@@ -468,7 +455,7 @@ class LiteLLM:
         if request.schema is not None and not self._plain.is_set():
             options |= {"response_format": response_format(request.schema), "drop_params": True}
         if request.tools:
-            options["tools"] = [as_function(tool) for tool in request.tools]
+            options["tools"] = list(request.tools)
             options["tool_choice"] = "auto" if request.may_call else "none"
         try:
             with whole_reply():
@@ -646,32 +633,14 @@ def ask(model: Model, request: Request) -> Reply:
     return reply
 
 
-def reply_of(
-    model: Model,
-    messages: Sequence[Message],
-    seconds: float,
-    schema: Schema | None = None,
-    most: int | None = None,
-) -> str:
+def reply_of(model: Model, messages: Sequence[Message], seconds: float, schema: Schema | None = None) -> str:
     """The text of the model's reply, by a schema as JSON. Raises ModelError as ``ask``."""
-    return ask(model, Request(messages, schema, most=most, seconds=seconds)).text
+    return ask(model, Request(messages, schema, seconds=seconds)).text
 
 
 def response_format(schema: Schema) -> dict[str, Any]:
     """``schema`` as OpenAI-compatible servers take it in ``response_format``."""
     return {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema), "strict": True}}
-
-
-def as_function(tool: Tool) -> dict[str, Any]:
-    """A tool as OpenAI-compatible servers take it in ``tools``."""
-    return {
-        "type": "function",
-        "function": {
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": dict(tool.parameters),
-        },
-    }
 
 
 REPAIR_CHARACTERS: Final = 6000  # of a faulty reply that is told back to the model
@@ -692,17 +661,15 @@ class Talk:
 
     def ask(self, messages: Sequence[Message]) -> str:
         """The text of one reply, as JSON of the schema where there is one. Raises ModelError."""
-        if self.schema is None:
-            return self.reply(Request(messages, seconds=self.left)).text
-        return self.reply(Request(messages, self.schema, most=self.most, seconds=self.left)).text
+        return self._reply(Request(messages, self.schema, most=self.most, seconds=self.left)).text
 
-    def call(self, messages: Sequence[AnyMessage], tools: Sequence[Tool], may_call: bool = True) -> Reply:
+    def call(self, messages: Sequence[AnyMessage], tools: Sequence[Schema], may_call: bool = True) -> Reply:
         """A reply that may call tools; not where it ``may_call`` none, though some were called before. Raises ModelError."""
-        return self.reply(
+        return self._reply(
             Request(messages, tools=tools, may_call=may_call, most=self.most, seconds=self.left)
         )
 
-    def reply(self, request: Request) -> Reply:
+    def _reply(self, request: Request) -> Reply:
         reply = ask(self.model, request)
         self.rounds += 1
         self.sent += request.estimate().prompt_tokens

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -190,7 +190,7 @@ def _key(model: str, request: Request) -> str:
     """The hash of all that a reply depends on."""
     asked = {
         "model": model, "messages": request.messages, "schema": request.schema, "most": request.most,
-        "tools": [asdict(tool) for tool in request.tools],
+        "tools": [tool["function"] for tool in request.tools],
     }  # fmt: skip
     return hashlib.sha256(json.dumps(asked, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 

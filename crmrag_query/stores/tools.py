@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter
 
@@ -80,16 +80,6 @@ class FindCommunities:
 
 
 Q = TypeVar("Q")
-
-
-class GraphTools(Protocol):
-    """The tools, as a client and a store give them."""
-
-    def graph_search(self, query: str, limit: int = 10, category: str = "") -> GraphFound: ...
-
-    def graph_context(self, entity: str, max_hops: int = 2, limit: int = AROUND) -> GraphContext: ...
-
-    def graph_communities(self, query: str = "", level: int = 0, limit: int = 5) -> GraphCommunities: ...
 
 
 @dataclass(frozen=True)
@@ -265,10 +255,11 @@ class ToolReply:
 
 
 def run_tool(
-    tools: GraphTools, name: str, arguments: str | Mapping[str, Any], known: Sequence[Tool] = TOOLS
+    tools: object, name: str, arguments: str | Mapping[str, Any], known: Sequence[Tool] = TOOLS
 ) -> ToolReply:
-    """Run a model's call of one of the ``known`` tools, with arguments as JSON or as values. A call that cannot be run
-    gives a reply that says why, never an error: the model may put it right."""
+    """Run a model's call of one of the ``known`` tools by a method of ``tools``, such as a client or ``StoreTools``, with
+    arguments as JSON or as values. A call that cannot be run gives a reply that says why, never an error: the model may put
+    it right."""
     tool = next((one for one in known if one.name == name), None)
     try:
         if tool is None:

@@ -16,7 +16,6 @@ from crmrag_query.llm.model import (
     Metered,
     PartsMessage,
     Request,
-    Tool,
     ask,
     image_part,
 )
@@ -63,7 +62,11 @@ def test_the_stand_in_gives_its_reply() -> None:
 PIXEL = b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 )
-LOOK_UP = Tool("look_up", "Looks a name up.", {"type": "object", "properties": {"name": {"type": "string"}}})
+PARAMETERS = {"type": "object", "properties": {"name": {"type": "string"}}}
+LOOK_UP = {
+    "type": "function",
+    "function": {"name": "look_up", "description": "Looks a name up.", "parameters": PARAMETERS},
+}
 
 
 @over_http
@@ -91,7 +94,7 @@ def test_texts_images_tools_and_schemas_are_sent_and_counted_alike() -> None:
             before, counted = counted, metered.usage.tokens
             # of a stream the server tells nothing here, and litellm counts it
             assert counted > before and (number == 1 or counted == before + 10), "as the server counts"
-    assert script.requests[-1]["tools"][0]["function"]["parameters"] == LOOK_UP.parameters
+    assert script.requests[-1]["tools"] == [LOOK_UP]
 
 
 @over_http

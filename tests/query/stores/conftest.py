@@ -15,7 +15,7 @@ from crmrag_query.client.local import open_engine
 from crmrag_query.codec import from_plain
 from crmrag_query.stores.opened import VARIABLE, open_store
 from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound, SearchStore
-from crmrag_query.stores.tools import GraphTools, StoreTools, run_tool
+from crmrag_query.stores.tools import StoreTools, run_tool
 from tests.query.client.conftest import Calling, called, calling
 from tests.query.mcp.conftest import Hosted, hosted
 from tests.query.mcp.conftest import data as data
@@ -66,7 +66,7 @@ def address(data: Path) -> Iterator[str]:
 class Called:
     """The tools as a model calls them: by name, with arguments that are checked against what the tools say of themselves."""
 
-    tools: GraphTools
+    tools: object
 
     def __call__(self, name: str, **arguments: Any) -> Any:
         reply = run_tool(self.tools, name, arguments)
