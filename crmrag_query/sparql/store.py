@@ -130,35 +130,29 @@ WORKING = ".building-"
 ABANDONED_SECONDS = 86_400  # after which the working folder of a build that was killed is taken away
 
 
-@dataclass(frozen=True, slots=True)
-class StorePlace:
-    """Where stores on disk are: ``folder``, of which ``kept`` stay; releases of up to ``in_memory`` triples have none."""
+def open_store(graph: Graph, release: str, folder: Path, config: SparqlConfig) -> Store:
+    """The store of a release: in memory or, of a large one, in ``folder``, made where there is none.
 
-    folder: Path
-    kept: int
-    in_memory: int
-
-
-def open_store(graph: Graph, release: str, place: StorePlace) -> Store:
-    """The store of a release, made where there is none; raises ReleaseError, ServiceError, MissingExtraError."""
+    Raises ReleaseError, ServiceError, MissingExtraError.
+    """
     try:
         import pyoxigraph
     except ImportError as error:
         raise MissingExtraError("SPARQL", "service", "pyoxigraph") from error
-    if graph.triples + graph.literal_table.num_rows + len(graph.type_rows[1]) <= place.in_memory:
+    if graph.triples + graph.literal_table.num_rows + len(graph.type_rows[1]) <= config.in_memory_triples:
         store = pyoxigraph.Store()
         text = b"".join(statements(graph))
         store.bulk_load(input=text, format=pyoxigraph.RdfFormat.N_QUADS, lenient=True)
         return store
-    path = place.folder / f"{release}-{FORM}-{pyoxigraph.__version__}"
+    path = folder / f"{release}-{FORM}-{pyoxigraph.__version__}"
     try:
         if not path.is_dir():
             _build(graph, path)
         os.utime(path)
-        _tidy(place, path)
+        _tidy(path, config.stores)
     except OSError as error:
         raise ServiceError(
-            f"The store for SPARQL cannot be built in {place.folder}: {error}.",
+            f"The store for SPARQL cannot be built in {folder}: {error}.",
             "See that there is space, and that the folder can be written to.",
         ) from error
     return pyoxigraph.Store.read_only(str(path))
@@ -190,11 +184,11 @@ def _build(graph: Graph, path: Path) -> None:
         shutil.rmtree(working, ignore_errors=True)
 
 
-def _tidy(place: StorePlace, path: Path) -> None:
-    """Take away the stores that were opened longest ago, and what killed builds left."""
-    folders = [one for one in place.folder.iterdir() if one.is_dir()]
+def _tidy(path: Path, kept: int) -> None:
+    """Take away the stores beside this one that were opened longest ago, and what killed builds left."""
+    folders = [one for one in path.parent.iterdir() if one.is_dir()]
     stores = [one for one in folders if not one.name.startswith(WORKING)]
-    for store in sorted(stores, key=_touched, reverse=True)[place.kept :]:
+    for store in sorted(stores, key=_touched, reverse=True)[kept:]:
         if store != path:
             shutil.rmtree(store, ignore_errors=True)
     for working in folders:
@@ -261,8 +255,7 @@ def _problem(error: CrmRagError) -> dict[str, Any]:
 def _answering(setup: Setup, config: SparqlConfig) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """What answers a request on the release's store; all that queries need is imported."""
     graph = Graph.open(Path(setup.folder) / "graph")
-    place = StorePlace(Path(setup.stores), config.stores, config.in_memory_triples)
-    store = open_store(graph, setup.release, place)
+    store = open_store(graph, setup.release, Path(setup.stores), config)
     graphs = graph.named_graphs  # read before no file can be opened any more
     for form in ("ASK {}", "SELECT (STR(?x) AS ?s) FROM <urn:g> { ?x a [] }", "CONSTRUCT WHERE { ?s a ?o }"):
         evaluate(store, check_query(form, config, frozenset({"urn:g"})), 1, 1000)

@@ -309,14 +309,12 @@ Run = Callable[[str, int], SparqlResult]
 
 @dataclass(frozen=True, slots=True)
 class WrittenQuery:
-    """What a model wrote: the ``query`` that was run and its ``result``, None where none could be. ``notes``: for the reader;
-    ``rounds``: replies of the model; ``by``: its name."""
+    """What a model wrote: the ``query`` that was run and its ``result``, None where none could be. ``notes``: for the
+    reader."""
 
     query: str = ""
     result: SparqlResult | None = None
     notes: tuple[str, ...] = ()
-    rounds: int = 0
-    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -375,8 +373,7 @@ def query_with_model(
     ]
     talk = Talk(model, release.method.planner.seconds, SCHEMA, REPLY_TOKENS)
     attempt = _Attempt(release, run, config, names, told.groups)
-    found = _rounds(talk, messages, attempt)
-    return replace(found, rounds=talk.rounds, by=model.name)
+    return _rounds(talk, messages, attempt)
 
 
 def _named(row: str, entries: Mapping[str, Any], names: Names) -> str:
