@@ -29,6 +29,7 @@ INBOX, NAMES = "inbox", "names"
 ID = 32  # hexadecimal digits of a document's SHA-256 that name it
 NAME_CHARACTERS = 200
 LOOK_SECONDS = 1.0  # between looks at the release
+LISTED = 100  # documents that are told of at once
 LOOKED = 2  # documents that are taken at once: each may be looked at by a process, of some memory
 GROUP = "crmrag.documents"
 State = Literal["waiting", "there", "refused"]
@@ -89,12 +90,8 @@ class Uploads:
             )
         kind = format_of(content[:1024])
         if not kind:
-            raise Refused(
-                415,
-                "No document",
-                "It is no PDF, PNG, JPEG or TIFF, whatever it is called.",
-                "Send one of these.",
-            )
+            what = "It is no PDF, PNG, JPEG or TIFF, whatever it is called."
+            raise Refused(415, "No document", what, "Send one of these.")
         if "/" in name or "\\" in name or not plain(name).strip():
             raise Refused(
                 400, "No name", "The name of a file holds no / and is not empty.", "Send its plain name."
@@ -113,12 +110,8 @@ class Uploads:
             draft.write_bytes(content)
             if (look := _entry("inspect")) is not None and (why := look(draft, self.config.pages)):
                 draft.unlink()
-                raise Refused(
-                    413 if "pages" in why else 400,
-                    "Refused",
-                    f"The document is refused: {why}.",
-                    "Send another.",
-                )
+                status = 413 if "pages" in why else 400
+                raise Refused(status, "Refused", f"The document is refused: {why}.", "Send another.")
             told = {"name": plain(name)[:NAME_CHARACTERS], "at": time.time()}
             write_text(inbox / NAMES / f"{found}.json", json.dumps(told, ensure_ascii=False))
             draft.replace(file)
@@ -136,15 +129,14 @@ class Uploads:
         except (OSError, ValueError, KeyError, TypeError):
             return found
 
-    def listed(self, dataset: str, release: Release | None, most: int = 100) -> AllSent:
+    def listed(self, dataset: str, release: Release | None) -> AllSent:
         """What is in the inbox, and what became of it in a release."""
         self.require(dataset)
         inbox = self.data / INBOX / dataset
         files = [one for one in inbox.iterdir() if one.is_file()] if inbox.is_dir() else []
         files.sort(key=lambda one: (-one.stat().st_mtime, one.name))
-        return AllSent(
-            tuple(self.sent(dataset, one.stem, release) for one in files[:most]), dataset, len(files)
-        )
+        found = tuple(self.sent(dataset, one.stem, release) for one in files[:LISTED])
+        return AllSent(found, dataset, len(files))
 
     def sent(self, dataset: str, found: str, release: Release | None) -> Sent:
         """What became of one document."""
