@@ -9,31 +9,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from dataclasses import fields
 from functools import partial, wraps
 from types import MethodType, TracebackType
-from typing import (
-    Any,
-    Concatenate,
-    Generic,
-    ParamSpec,
-    Protocol,
-    Self,
-    TypeVar,
-    cast,
-    overload,
-)
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, cast, overload
 
 from crmrag_query.answers.records import Answer, Event, Lineage
 from crmrag_query.artifacts.objects import is_address
 from crmrag_query.client import records, wire
-from crmrag_query.client.wire import Route
+from crmrag_query.client.wire import Q, Route, T
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.sets.records import TELLING, AnswerSet, Change, Choices, Columns, Facets, Marks, Sort, What
 from crmrag_query.shown import SourceTriple
 from crmrag_query.sparql.evaluate import SparqlResult
 from crmrag_query.stores.records import GraphCommunities, GraphContext, GraphFound
 from crmrag_query.stores.tools import AROUND
-
-Q = TypeVar("Q")
-T = TypeVar("T")
 
 
 class Transport(Protocol):

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
@@ -36,12 +37,18 @@ DESCRIBING = ("P3",)  # properties whose texts a release has among the names, to
 MADE = ("role", "iri")  # kinds of labels that the data does not state
 
 
-def plan_of(release: Release) -> Plan:
-    """The paths of the release's Fundamental Relationships; made once, it serves every entity."""
-    return make_plan(release[Graph].adjacency, release.ontology, release[World].catalogue)
+@dataclass(frozen=True)
+class Paths:
+    """The paths of the release's Fundamental Relationships; made once, they serve every entity."""
+
+    plan: Plan
+
+    @classmethod
+    def from_release(cls, release: Release) -> Paths:
+        return cls(make_plan(release[Graph].adjacency, release.ontology, release[World].catalogue))
 
 
-def describe_entity(release: Release, dataset: str, iri: str, language: str, plan: Plan) -> records.Entity:
+def describe_entity(release: Release, dataset: str, iri: str, language: str) -> records.Entity:
     """All of an entity, bounded as in ``bounds``; UnknownEntity for an IRI that the release does not hold."""
     node = find_node(release, iri)
     graph, details = release[Graph], Details(release, language or release.manifest.language)
@@ -78,7 +85,7 @@ def describe_entity(release: Release, dataset: str, iri: str, language: str, pla
         tuple(SourceLink(one.iri, one.kind) for one in graph.links(node)),
         details.dates(node),
         details.coordinates(node),
-        _relationships(release, node, language, plan),
+        _relationships(release, node, language),
         release[TriplesIndex].degree(node),
         licence,
         attribution,
@@ -172,10 +179,12 @@ def _names(release: Release, node: int) -> tuple[dict[str, tuple[str, ...]], tup
     return {lang: tuple(texts) for lang, texts in names.items()}, tuple(identifiers)
 
 
-def _relationships(release: Release, node: int, language: str, plan: Plan) -> tuple[records.Related, ...]:
+def _relationships(release: Release, node: int, language: str) -> tuple[records.Related, ...]:
     """Where the Fundamental Relationships of the node's category lead, in the catalogue's order, the most central first."""
     graph, catalogue = release[Graph], release[World].catalogue
-    matches = walk(graph.adjacency, release.ontology, catalogue, np.array([node], np.int32), plan=plan)
+    matches = walk(
+        graph.adjacency, release.ontology, catalogue, np.array([node], np.int32), plan=release[Paths].plan
+    )
     rank, translations = release[Aggregation].pagerank, release.method.translations
     groups = []
     for number in np.unique(matches.relationship).tolist():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit, urlunsplit
 
 from crmrag_query.answers.records import Done, Event
 from crmrag_query.client import wire
-from crmrag_query.client.wire import Parser, Route
+from crmrag_query.client.wire import Parser, Q, Route, T
 from crmrag_query.codec import Malformed, from_plain, from_problem, parse_json
 from crmrag_query.errors import CrmRagError, ServiceError
 from crmrag_query.version import __version__
@@ -44,8 +44,6 @@ class Limits:
     redirects: int = 3
 
 
-Q = TypeVar("Q")
-T = TypeVar("T")
 # redirects that keep method and body; the others are followed for GET only (RFC 9110, 15.4)
 KEEPING = (307, 308)
 REDIRECTS = (301, 302, 303, *KEEPING)

@@ -11,19 +11,8 @@ import httpx
 
 from crmrag_query.answers.records import Event
 from crmrag_query.client import wire
-from crmrag_query.client.exchange import (
-    REDIRECTS,
-    Call,
-    EventIntake,
-    Intake,
-    Q,
-    Service,
-    T,
-)
-from crmrag_query.client.wire import Route
-from crmrag_query.errors import ServiceError
-
-FAULTS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError, OSError)
+from crmrag_query.client.exchange import REDIRECTS, Call, EventIntake, Intake, Service
+from crmrag_query.client.wire import Q, Route, T
 
 
 class HttpTransport:
@@ -128,25 +117,20 @@ class AsyncHttpTransport:
 
 @contextmanager
 def _faults(service: Service) -> Iterator[None]:
-    """What httpx raises as a ServiceError."""
+    """What httpx raises as a ServiceError with its remedy."""
+    timeout = service.timeout
     try:
         yield
-    except FAULTS as error:
-        raise fault_of(service, error) from error
-
-
-def fault_of(service: Service, error: Exception) -> ServiceError:
-    """What httpx raised as a ServiceError with its remedy."""
-    timeout = service.timeout
-    if isinstance(error, httpx.ConnectTimeout):
-        return service.too_slow(f"gave no connection within {timeout.connect:g} seconds")
-    if isinstance(error, httpx.ReadTimeout):
-        return service.too_slow(f"was silent for {timeout.read:g} seconds")
-    if isinstance(error, httpx.TimeoutException):
-        return service.too_slow(f"did not take the request in time ({type(error).__name__})")
-    if isinstance(error, httpx.ConnectError | httpx.UnsupportedProtocol | httpx.InvalidURL):
-        return service.unreachable(str(error) or type(error).__name__)
-    return service.broken_off(str(error) or type(error).__name__)
+    except httpx.ConnectTimeout as error:
+        raise service.too_slow(f"gave no connection within {timeout.connect:g} seconds") from error
+    except httpx.ReadTimeout as error:
+        raise service.too_slow(f"was silent for {timeout.read:g} seconds") from error
+    except httpx.TimeoutException as error:
+        raise service.too_slow(f"did not take the request in time ({type(error).__name__})") from error
+    except (httpx.ConnectError, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
+        raise service.unreachable(str(error) or type(error).__name__) from error
+    except (httpx.HTTPError, httpx.StreamError, ssl.SSLError, OSError) as error:
+        raise service.broken_off(str(error) or type(error).__name__) from error
 
 
 def _settings(service: Service) -> dict[str, Any]:

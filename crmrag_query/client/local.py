@@ -10,17 +10,17 @@ import json
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
+from anyio import to_thread
 
 from crmrag_query import bounds
-from crmrag_query.answers import ask as engine
 from crmrag_query.answers.ask import Ask, prepare, scores_of, stream
 from crmrag_query.answers.exact import lesson_for
 from crmrag_query.answers.records import (
@@ -41,31 +41,24 @@ from crmrag_query.artifacts.mirror import mirror_folder
 from crmrag_query.artifacts.objects import is_address
 from crmrag_query.artifacts.release import Opener, Release
 from crmrag_query.client import records, wire
-from crmrag_query.client.base import Q, T
 from crmrag_query.client.entities import (
     describe_dataset,
     describe_entity,
     find_node,
     list_evaluations,
     list_neighbours,
-    plan_of,
     search_entities,
 )
 from crmrag_query.client.library import Library
-from crmrag_query.client.wire import ListThemes, Route
+from crmrag_query.client.wire import ListThemes, Q, Route, T
 from crmrag_query.codec import to_plain
 from crmrag_query.config.loading import Mode
 from crmrag_query.documents.documents import Documents, Line
 from crmrag_query.documents.pages import Pages
 from crmrag_query.entities.details import category_name
-from crmrag_query.errors import (
-    CrmRagError,
-    QuestionError,
-    ReleaseError,
-    in_a_line,
-)
+from crmrag_query.errors import CrmRagError, QuestionError, ReleaseError, in_a_line
 from crmrag_query.graph.graph import Graph
-from crmrag_query.llm.model import Metered, Model
+from crmrag_query.llm.model import LiteLLM, Metered, Model
 from crmrag_query.plans.records import Plan as SetPlan
 from crmrag_query.plans.records import read_plan
 from crmrag_query.plans.sparql import to_sparql
@@ -73,7 +66,6 @@ from crmrag_query.plans.within import read_within
 from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import ConversationState, turns_of
 from crmrag_query.questions.form import Reading
-from crmrag_query.relationships.engine import Plan
 from crmrag_query.retrieval.channels import find_mode, lacking, modes_of
 from crmrag_query.retrieval.communities import NONE, Communities, Summaries
 from crmrag_query.retrieval.encoder import QueryEncoder
@@ -230,7 +222,6 @@ OfAPlan = (
     | wire.GetExport
 )
 LANGUAGE = "en"  # of sets, where the request names none
-KEPT_PLANS = 64  # of the releases that were asked last; each takes milliseconds to make
 
 
 @dataclass
@@ -238,8 +229,7 @@ class Engine:
     """Answers requests from a folder of releases; safe for threads. ``how``: by which language model, if any."""
 
     releases: Library
-    how: engine.Ask = field(default_factory=engine.Ask)
-    _plans: dict[str, Plan] = field(default_factory=dict)
+    how: Ask = field(default_factory=Ask)
     _sparql: SparqlDesk | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -351,7 +341,7 @@ class Engine:
     def ask(self, request: wire.Ask) -> Answer:
         return answer_of(self.stream(request))
 
-    def stream(self, request: wire.Ask) -> Iterator[Event]:
+    def stream(self, request: wire.Ask) -> Generator[Event]:
         """The events of an answer; errors are raised where they happen."""
         name, release = self.releases.release(request.dataset)
         metered = None if self.how.model is None else Metered(self.how.model)
@@ -363,7 +353,7 @@ class Engine:
             sparql=self._desk(),
             within=read_within(request.within),
         )
-        yield from engine.stream(release, request.question, how, state_of(request))
+        yield from stream(release, request.question, how, state_of(request))
 
     def identity(self, request: wire.Ask) -> str:
         """What tells a question from others that are answered otherwise: all that its answer depends on, as JSON."""
@@ -409,13 +399,7 @@ class Engine:
 
     def entity(self, request: wire.GetEntity) -> records.Entity:
         name, release = self.releases.release(request.dataset)
-        with self._lock:
-            if release.id not in self._plans and len(self._plans) >= KEPT_PLANS:
-                self._plans.clear()
-            if release.id not in self._plans:
-                self._plans[release.id] = plan_of(release)
-            plan = self._plans[release.id]
-        return describe_entity(release, name, request.iri, request.language, plan)
+        return describe_entity(release, name, request.iri, request.language)
 
     def neighbours(self, request: wire.GetNeighbours) -> records.Neighbours:
         name, release = self.releases.release(request.dataset)
@@ -602,10 +586,8 @@ def open_engine(
     folder = mirror_folder(target) if is_address(target) else Path(target)
     releases = Library(folder, dataset, Opener.here(trust))
     if isinstance(model, str):
-        from crmrag_query.llm.model import LiteLLM
-
         model = LiteLLM(model, api_base) if model else None
-    return Engine(releases, engine.Ask(model))
+    return Engine(releases, Ask(model))
 
 
 class AsyncLocalTransport:
@@ -615,23 +597,12 @@ class AsyncLocalTransport:
         self._engine = engine
 
     async def handle(self, route: Route[Q, T], request: Q) -> T:
-        return cast(T, await _in_thread(partial(self._engine.handle, route, request)))
+        return await to_thread.run_sync(partial(self._engine.handle, route, request))
 
     async def stream(self, request: wire.Ask) -> AsyncIterator[Event]:
-        events = self._engine.stream(request)
-        try:
-            while (event := await _in_thread(partial(next, events, None))) is not None:
+        with closing(self._engine.stream(request)) as events:
+            while (event := await to_thread.run_sync(partial(next, events, None))) is not None:
                 yield event
-        finally:
-            close = getattr(events, "close", None)
-            if close is not None:
-                close()
 
     async def close(self) -> None:
         self._engine.close()
-
-
-async def _in_thread(work: Callable[[], Any]) -> Any:
-    import anyio.to_thread
-
-    return await anyio.to_thread.run_sync(work)

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from anyio import CapacityLimiter, move_on_after, to_thread
 from starlette.requests import Request
@@ -30,7 +30,7 @@ from crmrag_query.bounds import HISTORY, check_text
 from crmrag_query.client import wire
 from crmrag_query.client.local import Engine
 from crmrag_query.client.records import Datasets, Export, Unavailable
-from crmrag_query.client.wire import Route
+from crmrag_query.client.wire import Q, Route, T
 from crmrag_query.codec import Malformed, from_plain, parse_json, to_json, to_plain, to_problem
 from crmrag_query.config.service import ServiceConfig, Work
 from crmrag_query.errors import (
@@ -238,7 +238,6 @@ def _size(answer: Answer) -> int | None:
     return None if answer.set is None else answer.set.size
 
 
-T = TypeVar("T")
 LOG = logging.getLogger("crmrag.service")
 EXPORT_WAIT = 10.0
 """Seconds for which an export waits for a place: those before it are mostly made and sent in less."""
@@ -360,7 +359,6 @@ class Workers:
         return self._limits[name]
 
 
-Q = TypeVar("Q")
 # besides wire.ASK: a language model may have a part in them
 ASKING = (wire.RETRIEVE, wire.PLAN, wire.COMPARE, responses.REPLAY)
 

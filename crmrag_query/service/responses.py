@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from crmrag_query.answers.records import Answer, Event, Used
 from crmrag_query.client import wire
-from crmrag_query.client.wire import Route
+from crmrag_query.client.wire import Route, T
 from crmrag_query.codec import Malformed, Problem, parse_json, to_json, to_problem
 from crmrag_query.errors import CrmRagError, QuestionError
 from crmrag_query.sets.exports import FORMATS
@@ -208,7 +208,6 @@ def is_tagged(route: Route[Any, Any]) -> bool:
     return route.method == "GET" and route not in UNTAGGED
 
 
-T = TypeVar("T")
 KEPT = {"Cache-Control": "no-cache"}  # may be kept, and is asked about by its tag before it is used again
 UNKEPT = {"Cache-Control": "no-store"}
 STREAMED = UNKEPT | {"X-Accel-Buffering": "no"}  # nginx passes on what it gets

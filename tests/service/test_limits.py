@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from crmrag_query import Client, errors
+from crmrag_query.answers import ask as answering
 from crmrag_query.client import local as engine_module
 from crmrag_query.client import wire
 from crmrag_query.client.local import Engine
@@ -81,7 +82,7 @@ def test_a_request_of_thousands_of_conditions_is_refused_with_the_limit(http: ht
 def test_a_request_may_take_only_so_long(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     work = Endless()
     monkeypatch.setattr(engine_module, "answer_set", work)
-    monkeypatch.setattr(engine_module.engine, "find_exact", work)
+    monkeypatch.setattr(answering, "find_exact", work)
     with served(application(engine, work={"seconds": 0.1})) as address, Client(address) as client:
         told = problem_of(httpx.post(f"{address}{API}/set", json={"plan": THINGS}, timeout=PATIENCE))
         assert told.status == 400 and "longer than 0.1 seconds" in told.detail and told.remedy
@@ -120,7 +121,7 @@ def test_so_does_the_answer_to_a_question(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, accept: str
 ) -> None:
     work = Endless()
-    monkeypatch.setattr(engine_module.engine, "find_exact", work)
+    monkeypatch.setattr(answering, "find_exact", work)
     with served(application(engine, heartbeat_seconds=0.05)) as address:
         with asked(address, "/ask", {"question": "Where is Asinou?"}, accept=accept):
             assert work.begun.wait(PATIENCE) and not work.ended.is_set()
