@@ -20,17 +20,18 @@ from crmrag_query.artifacts.manifest import (
 )
 from crmrag_query.artifacts.mirror import bring_all, follow, mirror_of
 from crmrag_query.artifacts.release import Opener, Release, open_release
-from crmrag_query.client.records import (
-    ReleaseWarning,
-)
+from crmrag_query.client.records import ReleaseWarning
 from crmrag_query.documents.documents import Documents
-from crmrag_query.errors import (
-    QuestionError,
-    ReleaseError,
-    ReleaseNotFound,
-)
+from crmrag_query.errors import QuestionError, ReleaseError, ReleaseNotFound
+from crmrag_query.graph.graph import TriplesIndex
+from crmrag_query.linking import NameIndex
 from crmrag_query.plans.world import World
+from crmrag_query.reading.items import analysed
+from crmrag_query.reading.read import parse
+from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
+from crmrag_query.retrieval.dense import DenseIndex
 from crmrag_query.retrieval.encoder import QueryEncoder
+from crmrag_query.retrieval.sparse import SparseIndex
 
 RETRY_SECONDS = 5.0
 """How long a new release that could not be opened is left alone: it may still be being copied."""
@@ -144,14 +145,6 @@ class Shelf:
 
 def warm(release: Release) -> None:
     """Open the parts that every question needs, so that a damaged release shows before it is asked; ReleaseError."""
-    from crmrag_query.graph.graph import TriplesIndex
-    from crmrag_query.linking import NameIndex
-    from crmrag_query.reading.items import analysed
-    from crmrag_query.reading.read import parse
-    from crmrag_query.retrieval.aggregation import Aggregation, DateIndex
-    from crmrag_query.retrieval.dense import DenseIndex
-    from crmrag_query.retrieval.sparse import SparseIndex
-
     needed: tuple[type[Part], ...] = (
         TriplesIndex, Documents, NameIndex, DateIndex, QueryEncoder, Aggregation, World,
     )  # fmt: skip

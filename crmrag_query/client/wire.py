@@ -6,9 +6,10 @@ record (``codec``), an error a problem document, a stream server-sent events (``
 
 from __future__ import annotations
 
-import codecs
+from codecs import getincrementaldecoder
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
+from io import IncrementalNewlineDecoder
 from typing import Any, Generic, TypeVar, cast, get_type_hints
 
 from crmrag_query.answers.records import BY_NAME, NAMES, Answer, Event, Lineage
@@ -52,9 +53,12 @@ class Parser:
     """
 
     limit: int
-    _decoder: codecs.IncrementalDecoder = field(default_factory=codecs.getincrementaldecoder("utf-8"))
+    _decoder: IncrementalNewlineDecoder = field(
+        default_factory=lambda: IncrementalNewlineDecoder(
+            getincrementaldecoder("utf-8-sig")(), translate=True
+        )
+    )
     _rest: list[str] = field(default_factory=list)
-    _begun: bool = False
     _name: str = ""
     _data: list[str] = field(default_factory=list)
     _held: int = 0
@@ -65,9 +69,12 @@ class Parser:
             text = self._decoder.decode(piece)
         except UnicodeDecodeError as error:
             raise Malformed("the stream is no UTF-8") from error
-        if not self._begun and text:
-            text, self._begun = text.removeprefix("\ufeff"), True
-        for line in self._lines(text):
+        *lines, rest = text.split("\n")
+        if lines:
+            lines[0] = "".join([*self._rest, lines[0]])
+            self._rest = []
+        self._rest.append(rest)
+        for line in lines:
             name, _, value = line.partition(":")
             value = value.removeprefix(" ")
             if name == "event":
@@ -82,22 +89,6 @@ class Parser:
                     yield Message(event, "\n".join(data))
         if self._held + sum(map(len, self._rest)) > self.limit:
             raise Malformed(f"an event has more than {self.limit:,} characters")
-
-    def _lines(self, text: str) -> list[str]:
-        """The lines that ``text`` ends."""
-        if not any(sign in text for sign in "\r\n") and not (self._rest and self._rest[-1].endswith("\r")):
-            self._rest.append(text)
-            return []
-        lines, rest = split_lines("".join([*self._rest, text]))
-        self._rest = [rest]
-        return lines
-
-
-def split_lines(text: str) -> tuple[list[str], str]:
-    """Whole lines, ended by CR LF, LF or CR, and the rest; a CR at the very end waits for what follows."""
-    waiting = "\r" if text.endswith("\r") else ""
-    parts = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return parts[:-1], parts[-1] + waiting
 
 
 PREFIX = "/api/v1"
@@ -395,15 +386,15 @@ NEIGHBOURS = Route("neighbours", "GET", "/neighbours", GetNeighbours, records.Ne
 SEARCH = Route("search", "GET", "/search", Search, records.Found)
 LINEAGE = Route("lineage", "GET", "/lineage", GetLineage, Lineage)
 DATASETS = Route("datasets", "GET", "/datasets", ListDatasets, records.Datasets)
+DATASET = Route("dataset", "GET", "/dataset", GetDataset, records.DatasetDetail)
+PLAN = Route("plan", "POST", "/plan", MakePlan, records.PlanFound)
+EDIT = Route("edit_plan", "POST", "/plan/edit", EditPlan, records.PlanEdited)
+CHOICES = Route("choices", "POST", "/plan/choices", GetChoices, Choices)
 SET = Route("set", "POST", "/set", GetSet, AnswerSet)
 MARKS = Route("marks", "POST", "/set/marks", GetMarks, Marks)
 COLUMNS = Route("columns", "POST", "/set/columns", GetColumns, Columns)
 FACETS = Route("facets", "POST", "/facets", GetFacets, Facets)
 EXPORT = Route("export", "POST", "/export", GetExport, records.Export)
-DATASET = Route("dataset", "GET", "/dataset", GetDataset, records.DatasetDetail)
-PLAN = Route("plan", "POST", "/plan", MakePlan, records.PlanFound)
-EDIT = Route("edit_plan", "POST", "/plan/edit", EditPlan, records.PlanEdited)
-CHOICES = Route("choices", "POST", "/plan/choices", GetChoices, Choices)
 SPARQL = Route("sparql", "POST", "/sparql", RunSparql, SparqlResult)
 CANDIDATES = Route("candidates", "GET", "/candidates", ListCandidates, records.PageCandidates)
 EVALUATIONS = Route("evaluations", "GET", "/evaluations", ListEvaluations, records.Evaluations)
@@ -413,10 +404,8 @@ THEMES = Route("themes", "GET", "/themes", ListThemes, records.Themes)
 GRAPH_SEARCH = Route("graph_search", "GET", "/graph/search", GraphSearch, GraphFound)
 GRAPH_CONTEXT = Route("graph_context", "GET", "/graph/context", GetContext, GraphContext)
 GRAPH_COMMUNITIES = Route("graph_communities", "GET", "/graph/communities", FindCommunities, GraphCommunities)
-ROUTES: tuple[Route[Any, Any], ...] = (
-    ASK, RETRIEVE, ENTITY, NEIGHBOURS, SEARCH, LINEAGE, DATASETS, DATASET, PLAN, EDIT, CHOICES, SET, MARKS, COLUMNS, FACETS,
-    EXPORT, SPARQL, CANDIDATES, EVALUATIONS, MODES, COMPARE, THEMES, GRAPH_SEARCH, GRAPH_CONTEXT, GRAPH_COMMUNITIES,
-)  # fmt: skip
+ROUTES: tuple[Route[Any, Any], ...] = tuple(one for one in [*vars().values()] if isinstance(one, Route))
+"""All of them, in this order."""
 
 
 def parameters_of(request: object) -> dict[str, str]:
