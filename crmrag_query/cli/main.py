@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.metadata import entry_points
 
 import click
@@ -27,21 +28,11 @@ BUILD_COMMANDS = (
     "ui",
 )
 OWN_COMMANDS = {
-    "ask": ("crmrag_query.cli.ask", "ask"),
-    "chat": ("crmrag_query.cli.ask", "chat"),
-    "set": ("crmrag_query.cli.look", "set_"),
-    "modes": ("crmrag_query.cli.look", "modes"),
-    "graph": ("crmrag_query.cli.look", "graph"),
-    "mcp": ("crmrag_query.cli.serve", "mcp"),
-    "teach": ("crmrag_query.cli.evaluate", "teach"),
-    "evaluate": ("crmrag_query.cli.evaluate", "evaluate"),
-    "datasets": ("crmrag_query.cli.datasets", "datasets"),
-    "serve": ("crmrag_query.cli.serve", "serve"),
-    "themes": ("crmrag_query.cli.look", "themes"),
-    "verify": ("crmrag_query.cli.releases", "verify"),
-    "diff": ("crmrag_query.cli.releases", "diff"),
-    "ontology": ("crmrag_query.cli.datasets", "ontology"),
-}
+    "ask": "ask", "chat": "ask", "datasets": "datasets", "diff": "releases", "evaluate": "evaluate", "graph": "look",
+    "mcp": "serve", "modes": "look", "ontology": "datasets", "serve": "serve", "set": "look", "teach": "evaluate",
+    "themes": "look", "verify": "releases",
+}  # fmt: skip
+"""The module of this package that each of its commands is in."""
 
 
 class Commands(click.Group):
@@ -52,9 +43,8 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in OWN_COMMANDS:
-            module, name = OWN_COMMANDS[cmd_name]
-            command: click.Command = getattr(__import__(module, fromlist=[name]), name)
-            return command
+            found = vars(import_module(f"crmrag_query.cli.{OWN_COMMANDS[cmd_name]}")).values()
+            return next(one for one in found if isinstance(one, click.Command) and one.name == cmd_name)
         return _added().get(cmd_name) or _missing(cmd_name)
 
 

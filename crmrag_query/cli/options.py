@@ -29,9 +29,8 @@ class DataFolder(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and is_address(value):
-            from crmrag_query.artifacts.mirror import (
-                mirror_folder,
-            )  # with arrays and tables, which help needs not
+            # with arrays and tables, which help needs not
+            from crmrag_query.artifacts.mirror import mirror_folder
 
             return mirror_folder(value)
         return super().convert(value, param, ctx)
