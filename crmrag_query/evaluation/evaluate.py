@@ -132,7 +132,12 @@ def evaluate_file(
             "This release cannot be measured without its encoder.", release[QueryEncoder].withheld
         )
     questions = read_questions(path)
-    _about(release, questions, path)
+    iris = [iri for one in questions for entity in one.gold for iri in entity]
+    if iris and all(release[Graph].node(iri) is None for iri in iris):
+        raise QuestionError(
+            f"Release {release.id} of {release.manifest.dataset} holds none of the {len(set(iris))} entities of {path}.",
+            "Is this the data set that the questions are about?",
+        )
     compared = [
         one for one in systems(find_mode(release, plan.mode), plan.stages) if not lacking(release, one.mode)
     ]
@@ -192,15 +197,6 @@ def evaluate(
         latency=found.latency,
     )
     return Outcome(evaluation, dict(found.runs), found.qrels)
-
-
-def _about(release: Release, questions: Sequence[GoldQuestion], path: Path) -> None:
-    iris = [iri for one in questions for entity in one.gold for iri in entity]
-    if iris and all(release[Graph].node(iri) is None for iri in iris):
-        raise QuestionError(
-            f"Release {release.id} of {release.manifest.dataset} holds none of the {len(set(iris))} entities of {path}.",
-            "Is this the data set that the questions are about?",
-        )
 
 
 def _question(

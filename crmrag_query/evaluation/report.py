@@ -275,10 +275,7 @@ def _answers(one: Evaluation) -> tuple[object, ...]:
 def _judged(one: Evaluation) -> tuple[object, ...]:
     """Means of a model's marks, from 0 to 1; empty where none was asked."""
     found = [score.judged for score in one.answers.values() if score.judged is not None]
-    marks = (
-        mean(judgement.relevance for judgement in found),
-        mean(judgement.faithfulness for judgement in found),
-    )
+    marks = (mean(getattr(judged, name) for judged in found) for name in ("relevance", "faithfulness"))
     return (one.dataset, _of(len(found), len(one.answers)), *map(number, marks)) if found else ()
 
 
@@ -310,11 +307,9 @@ def _of(part: int, whole: int) -> str:
 
 
 def _both(values: Sequence[float]) -> str:
-    return (
-        " / ".join(f"{value:.0f}" if value >= 10 else f"{value:.1f}" for value in percentiles(values))
-        if values
-        else ""
-    )
+    if not values:
+        return ""
+    return " / ".join(f"{value:.0f}" if value >= 10 else f"{value:.1f}" for value in percentiles(values))
 
 
 def number(value: float | None) -> str:

@@ -154,8 +154,8 @@ class AnswerView(View):
 
     @classmethod
     def of(cls, answer: Answer, config: McpConfig) -> AnswerView:
-        cited = [source for source in answer.sources if source.cited]
-        others = [source for source in answer.sources if not source.cited]
+        most = max(config.sources, sum(source.cited for source in answer.sources))
+        sources = sorted(answer.sources, key=lambda source: not source.cited)[:most]
         return cls(
             text=cut(printable(answer.text), config.answer_characters),
             dataset=answer.dataset,
@@ -163,9 +163,7 @@ class AnswerView(View):
             language=answer.language,
             refused=answer.refused,
             exhaustive=answer.exhaustive,
-            sources=list(
-                map(SourceView.model_validate, [*cited, *others][: max(config.sources, len(cited))])
-            ),
+            sources=list(map(SourceView.model_validate, sources)),
             unsupported=[answer.text[one.start : one.end] for one in answer.unsupported],
             notes=list(answer.notes),
             set=None if answer.set is None else SetFound.model_validate(answer.set),

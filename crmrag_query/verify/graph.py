@@ -26,25 +26,9 @@ from crmrag_query.documents.documents import (
 from crmrag_query.documents.documents import open_table as open_documents
 from crmrag_query.documents.entity_graph import EntityGraph
 from crmrag_query.errors import ReleaseError
-from crmrag_query.graph.arrays import (
-    EDGE_SCHEMA,
-    EDGES,
-    FLAG_ENTITY,
-    SCHEMAS,
-    Ints,
-    Longs,
-    Rows,
-    open_table,
-)
+from crmrag_query.graph.arrays import EDGE_SCHEMA, EDGES, FLAG_ENTITY, SCHEMAS, Ints, Longs, Rows, open_table
 from crmrag_query.graph.graph import Graph, TriplesIndex
-from crmrag_query.graph_partitions import (
-    ALIGNER,
-    NONE,
-    PARTITIONS,
-    Aligner,
-    GraphPartitions,
-    PartitionEdges,
-)
+from crmrag_query.graph_partitions import ALIGNER, NONE, PARTITIONS, Aligner, GraphPartitions, PartitionEdges
 from crmrag_query.graph_partitions import EDGES as PARTITION_EDGES
 from crmrag_query.linking import mixed
 from crmrag_query.ontology.load import Category
