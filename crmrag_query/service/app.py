@@ -13,23 +13,17 @@ import socket
 import tempfile
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import (
-    AbstractAsyncContextManager,
-    asynccontextmanager,
-    closing,
-    contextmanager,
-    nullcontext,
-    suppress,
-)
+from contextlib import asynccontextmanager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import uvicorn
 from fastapi import FastAPI, Request, Response
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -50,7 +44,7 @@ from crmrag_query.client import wire
 from crmrag_query.client.base import AsyncCalls
 from crmrag_query.client.library import FIRST, Library
 from crmrag_query.client.local import open_engine
-from crmrag_query.client.wire import Route
+from crmrag_query.client.wire import Q, Route, T
 from crmrag_query.codec import Problem, from_plain, from_problem, parse_json, to_json, to_plain, to_problem
 from crmrag_query.config.service import Connections, load_service
 from crmrag_query.documents.pages import Pages
@@ -100,8 +94,6 @@ from crmrag_query.service.uploads import LOOK_SECONDS, LOOKED, UPLOADS, Refused,
 from crmrag_query.timing import tells_questions
 from crmrag_query.version import __version__
 
-Q = TypeVar("Q")
-T = TypeVar("T")
 MCP = "/mcp"
 
 
@@ -141,15 +133,7 @@ def _as_problems() -> Iterator[None]:
         raise CrmRagError("The service failed.", "The service's log has the details.") from None
 
 
-@dataclass(frozen=True)
-class Served:
-    """Where the MCP server answers, and what must run as long as it does."""
-
-    path: McpRoute
-    running: AbstractAsyncContextManager[object]
-
-
-def mcp_server(answering: Answering) -> Served | None:
+def mcp_server(answering: Answering) -> Starlette | None:
     """The MCP server; None where its extra is not installed. Whom it answers, and which bodies, is the guard's business."""
     try:
         from crmrag_query.mcp.server import http_app
@@ -159,8 +143,7 @@ def mcp_server(answering: Answering) -> Served | None:
         return None
     config = answering.desk.config
     client = AsyncCalls.over(Here(answering), "this service")
-    app = http_app(client, MCP, body_bytes=config.bounds.body_bytes, config=config.mcp)
-    return Served(McpRoute(MCP, _Posted(app), methods=["POST"]), app.router.lifespan_context(app))
+    return http_app(client, MCP, body_bytes=config.bounds.body_bytes, config=config.mcp)
 
 
 class _Posted:
@@ -228,7 +211,7 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
         threading.Thread(target=make_ready, args=ready, name="opening", daemon=True).start()
         if mcp is None:
             LOG.warning("MCP is not served at %s: it needs the extra 'mcp' (pip install 'crmrag[mcp]').", MCP)
-        async with nullcontext() if mcp is None else mcp.running:
+        async with nullcontext() if mcp is None else mcp.router.lifespan_context(mcp):
             yield
         desk.close()
 
@@ -236,6 +219,7 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
         title="CRM-RAG", version=__version__, lifespan=living, openapi_url=None, docs_url=None, redoc_url=None,
         redirect_slashes=False,
     )  # fmt: skip
+    app.state.releases = desk.engine.releases
     api = Api(answering, access, with_mcp=mcp is not None)
     for route in (*wire.ROUTES, *OWN_ROUTES):
         app.add_api_route(wire.PREFIX + route.path, api.endpoint(route), methods=_methods(route.method))
@@ -251,7 +235,7 @@ def create_app(desk: Desk, access: Access) -> FastAPI:
     ):  # fmt: skip
         app.add_api_route(path, endpoint, methods=_methods("GET"))
     if mcp is not None:
-        app.router.routes.append(mcp.path)
+        app.router.routes.append(McpRoute(MCP, _Posted(mcp), methods=["POST"]))
     chat = OpenAI(answering)
     app.add_api_route("/v1/models", chat.models, methods=["GET"])
     app.add_api_route("/v1/models/{name}", chat.model, methods=["GET"])
@@ -309,7 +293,7 @@ class Api:
         """The endpoint of whole sets as files of a format."""
 
         async def answer(request: Request) -> Response:
-            asked = wire.read_parameters(GetFile, _parameters(request)).export(format)
+            asked = _asked(GetFile, request).export(format)
             made = await unless_left(request, self._answering.file(asked))
             if made is None:
                 return Response(status_code=LEFT)
@@ -321,7 +305,7 @@ class Api:
 
     async def page(self, request: Request) -> Response:
         """The image of a page of a document."""
-        asked = wire.read_parameters(GetPage, _parameters(request))
+        asked = _asked(GetPage, request)
 
         def found() -> tuple[str, Path]:
             release = self._desk.engine.releases.release(asked.dataset)[1]
@@ -340,10 +324,7 @@ class Api:
 
     async def upload(self, request: Request) -> Response:
         """Put a document into a data set's inbox."""
-        kind, asked = (
-            request.headers.get("content-type", ""),
-            wire.read_parameters(PutDocument, _parameters(request)),
-        )
+        kind, asked = request.headers.get("content-type", ""), _asked(PutDocument, request)
         body = await request.body()
 
         def taken() -> Sent:
@@ -362,7 +343,7 @@ class Api:
 
     async def documents(self, request: Request) -> Response:
         """What became of the documents that were sent; of one, by ``id``, as events where they are wanted."""
-        asked = wire.read_parameters(GetDocuments, _parameters(request))
+        asked = _asked(GetDocuments, request)
 
         def release() -> Release | None:
             try:
@@ -466,14 +447,15 @@ async def _read(route: Route[Any, Any], request: Request) -> Any:
     """The request's record; QuestionError where it cannot be read."""
     if route.method == "POST":
         return wire.read_body(route.request, await request.body())
-    return wire.read_parameters(route.request, _parameters(request))
+    return _asked(route.request, request)
 
 
-def _parameters(request: Request) -> dict[str, str]:
-    given = dict(request.query_params.multi_items())
-    if len(given) < len(request.query_params.multi_items()):
+def _asked(kind: type[Q], request: Request) -> Q:
+    """The record of a query string; QuestionError where it cannot be read."""
+    given = request.query_params.multi_items()
+    if len(dict(given)) < len(given):
         raise QuestionError("The request cannot be read: a parameter stands twice.", "Give it once.")
-    return given
+    return wire.read_parameters(kind, dict(given))
 
 
 async def _page(request: Request) -> Response:
@@ -675,7 +657,7 @@ def run(settings: Settings, host: str, port: int, workers: int) -> None:
             f"CRM-RAG serves {shown_place(Path(settings.data))} at http://{shown}:{address[1]} (Ctrl+C ends it)",
             err=True,
         )
-        if not Library(Path(settings.data)).names():
+        if not app.state.releases.names():
             click.echo(
                 "No data set is built yet; it is served as soon as it is: crmrag build DATASET.", err=True
             )
