@@ -11,7 +11,7 @@ from pathlib import Path
 
 from networkx import DiGraph
 
-from tools.house import circles, imports, modules, unit, units
+from tools.house import circles, imports, longest_chain, modules, unit, units
 
 ROOT = Path(__file__).parent.parent
 NEVER = {"dagster", "crmrag_assets"}
@@ -117,6 +117,10 @@ def test_what_is_imported_within_functions_is_there_too() -> None:
 
 def test_no_module_imports_itself_through_others() -> None:
     assert circles(graph()) == []
+
+
+def test_no_chain_of_imports_is_long() -> None:
+    assert longest_chain(graph()) <= 15
 
 
 def test_the_page_on_architecture_names_the_same_floors() -> None:

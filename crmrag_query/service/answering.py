@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from anyio import CapacityLimiter, move_on_after, to_thread
 from starlette.requests import Request
@@ -28,7 +28,8 @@ from starlette.responses import Response, StreamingResponse
 from crmrag_query.answers.records import Answer, Done, Event, Restart, Token, Used, answer_of, is_lasting
 from crmrag_query.bounds import HISTORY, check_text
 from crmrag_query.client import wire
-from crmrag_query.client.local import Engine
+from crmrag_query.client.base import Transport
+from crmrag_query.client.library import Library
 from crmrag_query.client.records import Datasets, Export, Unavailable
 from crmrag_query.client.wire import Q, Route, T
 from crmrag_query.codec import Malformed, from_plain, parse_json, to_json, to_plain, to_problem
@@ -42,6 +43,7 @@ from crmrag_query.errors import (
     ReleaseError,
     ReleaseNotFound,
 )
+from crmrag_query.llm.model import Model
 from crmrag_query.retrieval.channels import ConfiguredModes
 from crmrag_query.service import responses
 from crmrag_query.service.observe import Observer
@@ -52,6 +54,22 @@ ANSWERS = 200
 """That are kept for a while; one with a large set takes some hundred kilobytes."""
 DAMAGED = "Its release is damaged. The service's log has the details."
 UNKNOWN = "It may have been removed, or the address is not whole."
+
+
+class Engine(Transport, Protocol):
+    """A transport that answers from releases: `crmrag_query.client.local.Engine`."""
+
+    @property
+    def releases(self) -> Library: ...
+
+    @property
+    def model(self) -> Model | None: ...
+
+    def without_model(self) -> Engine: ...
+
+    def identity(self, request: wire.Ask) -> str: ...
+
+    def export(self, request: wire.GetExport, most: int) -> Export: ...
 
 
 @dataclass(frozen=True)
