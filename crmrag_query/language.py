@@ -106,6 +106,11 @@ class Language:
         """The words behind a comparative: taller *than*."""
         return frozenset(map(fold, self.raw.get("comparing", {}).get("than", ())))
 
+    @cached_property
+    def auxiliaries(self) -> frozenset[str]:
+        """The forms of "to be", "to have" and "to do"."""
+        return self.roles["verbs.be"] | self.roles["verbs.have"] | self.roles["verbs.do"]
+
     def stem(self, word: str) -> str:
         """The stem of a folded word."""
         asked, found = word, self._stems.get(word)

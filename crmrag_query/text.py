@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 from html import escape
+from typing import Protocol
 
 SHORTEST_PLURAL = 4  # characters; only longer words are taken for plurals
 SHORTEST_STEM = 4  # characters; shorter words are compared whole
@@ -48,6 +49,21 @@ def tokenize(text: str) -> list[str]:
     ``1986.12.3`` gives ``1986.12.3 1986 12 3``; ``Man-Made`` gives ``man made``.
     """
     return list(_question_tokens(text)) if len(text) <= QUESTION_LENGTH else _tokens(text)
+
+
+class Stretch(Protocol):
+    """Some words of a text that stand together: those from ``first`` to before ``last``."""
+
+    @property
+    def first(self) -> int: ...
+
+    @property
+    def last(self) -> int: ...
+
+
+def positions(stretches: Iterable[Stretch]) -> frozenset[int]:
+    """Where the words of some stretches stand."""
+    return frozenset(at for one in stretches for at in range(one.first, one.last))
 
 
 def _tokens(text: str) -> list[str]:

@@ -25,7 +25,7 @@ from crmrag_query.ontology.load import Category
 from crmrag_query.questions.form import NAMING, Form, Reading, read
 from crmrag_query.questions.lexicon import GROUPS, Asked, Compiled, Language, Number, compiled
 from crmrag_query.questions.period import find_period
-from crmrag_query.text import tokenize
+from crmrag_query.text import positions, tokenize
 
 __all__ = ["ConversationState", "Focus", "FollowUp", "Kind", "Turn", "follow", "name_breaks"]
 
@@ -234,7 +234,7 @@ class _Question:
     def _is_empty(self) -> bool:
         """True when no word of a short question, but names, is one of content: stop words, requests, references and words of
         a period are none."""
-        naming = {i for mention in self.own for i in range(mention.first, mention.last)}
+        naming = positions(self.own)
         spoken = [word for i, word in enumerate(self.words) if i not in naming]
         forms, refs, stop = self.language.forms, self.language.refs, self.language.stop
         kinds = (*(getattr(forms, kind) for kind in _SAYING_NOTHING), refs.pronouns, refs.more)
@@ -346,7 +346,7 @@ class _Question:
         covered = {i for span in language.forms.no_reference.spans(words) for i in range(*span)} | set(
             left_out
         )
-        covered |= {i for one in mentions if one.last - one.first > 1 for i in range(one.first, one.last)}
+        covered |= positions(one for one in mentions if one.last - one.first > 1)
         found: list[_Reference] = []
         for position, word in enumerate(words):
             if position in covered:

@@ -30,6 +30,7 @@ from crmrag_query.questions.lexicon import (
     compiled,
 )
 from crmrag_query.questions.period import find_period, without_names
+from crmrag_query.text import positions
 
 POSSESSIVE = "s"
 ASKING = 5  # how much more than a stop word a word that asks tells of the language
@@ -519,15 +520,14 @@ def analyse(
     """
     ready = compiled(lexicon)
     # Whole names of individuals of more than one word; a date that is also a name stays a date.
-    names = frozenset(
-        position
+    names = positions(
+        mention
         for mention in mentions
         if mention.last - mention.first > 1
         and mention.entities
         and mention.entities[0].how in NAMING
         and not _is_type(mention, categories_of)
         and parse_date(mention.text) is None
-        for position in range(mention.first, mention.last)
     )
     reading, heard = read(question, ready, languages, names)
     language = ready.languages[reading.language]
@@ -540,7 +540,7 @@ def analyse(
     ]
     individuals = [one for one in mentions if one.entities and not _is_type(one, categories_of)]
     named = [categories_of(one.entities[0].entity) for one in individuals]
-    inside = {i for one in individuals for i in range(one.first, one.last)}
+    inside = positions(individuals)
     inside |= {i for i, word in enumerate(reading.words) if word in period_words and i not in reading.heads}
     targets = _targets(reading, language, bool(types), named, inside)
     others = [mask for i, mask in _nouns(reading, language) if i not in inside and i not in reading.heads]
@@ -567,7 +567,7 @@ def _nouns(reading: Reading, language: Language) -> list[tuple[int, int]]:
 
 
 def _targets(
-    reading: Reading, language: Language, is_typed: bool, named: Sequence[int], inside: set[int]
+    reading: Reading, language: Language, is_typed: bool, named: Sequence[int], inside: Collection[int]
 ) -> int:
     """Mask of one or two categories that are asked for, 0 when unknown.
 

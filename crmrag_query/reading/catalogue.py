@@ -30,7 +30,7 @@ from crmrag_query.reading.items import Exonyms, Item, analysed, cut, items_of, p
 from crmrag_query.reading.lexicon import Lexicon, Stems, local_words, said_of, vocabulary
 from crmrag_query.reading.plan_json import for_model
 from crmrag_query.reading.ties import Ties
-from crmrag_query.text import fold, plain, same_stem, shorten, tokenize, tokens, unmarked
+from crmrag_query.text import fold, plain, positions, same_stem, shorten, tokenize, tokens, unmarked
 
 SHARES = {
     "relations": 0.3, "relationships": 0.15, "classes": 0.1, "types": 0.25, "properties": 0.15, "graphs": 0.05,
@@ -160,7 +160,7 @@ class _Named:
         self.words, self.stems = heard.words, tuple(map(self.own.stem, heard.words))
         self.usual = plain_words(release.method.questions)
         self.opening = {chunk.first for chunk in heard.chunks if chunk.opens}
-        self.quoted = {at for one in heard.chunks if one.quoted for at in range(one.first, one.last)}
+        self.quoted = positions(one for one in heard.chunks if one.quoted)
         opens = {at for at in self.opening if self._is_usual(at) or self.stems[at] in _said(self.own.code)[0]}
         self.marked = (heard.capitals - opens) | self.quoted
         items = items_of(release, release[Lexicon], analysis, heard, self.own, self.stems)
@@ -235,7 +235,7 @@ class _Named:
 
     def _compounds(self) -> Iterator[tuple[str, list[int]]]:
         """What the first part of a compound names in the data: "Marmor" of "Marmorstatuen"."""
-        table, named = phrases(self.own.code), {at for one in self.names for at in range(one.first, one.last)}
+        table, named = phrases(self.own.code), positions(self.names)
         for at, word in enumerate(self.words):
             if self.own.raw.get("compounds") == "true" and at not in named and not self._is_usual(at):
                 heads = (word[:end] for end in range(len(word) - SHORTEST, SHORTEST - 1, -1))

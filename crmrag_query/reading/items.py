@@ -57,7 +57,7 @@ from crmrag_query.reading.lexicon import (
     words_table,
 )
 from crmrag_query.reading.records import RANKING, Antecedent, Meaning, as_list, rest_of
-from crmrag_query.text import fold, tokenize
+from crmrag_query.text import fold, positions, tokenize
 
 LONGEST = 5  # words of a name
 ALIKE = 50  # entities of one name that are looked at
@@ -131,12 +131,7 @@ class Exonyms:
         """Names of the table in a question that no whole name of the data says already."""
         own, table = language(code), phrases(code)
         stems = [own.stem(word) for word in words]
-        whole = {
-            at
-            for one in known
-            if one.entities and one.entities[0].how in WHOLE
-            for at in range(one.first, one.last)
-        }
+        whole = positions(one for one in known if one.entities and one.entities[0].how in WHOLE)
         for first in range(len(words)):
             for last in range(min(len(words), first + LONGEST), first, -1):
                 ids = table.get(tuple(stems[first:last]))
@@ -291,12 +286,7 @@ def _apart(release: Release, own: Language, text: str, found: Analysis) -> str:
     Words that the data itself knows, as a name or a kind, stay as they are.
     """
     kinds = release[Lexicon].kinds(own.code)
-    whole = {
-        at
-        for one in found.mentions
-        if one.entities and one.entities[0].how in WHOLE
-        for at in range(one.first, one.last)
-    }
+    whole = positions(one for one in found.mentions if one.entities and one.entities[0].how in WHOLE)
     known = {word for at, word in enumerate(tokenize(text)) if at in whole}
 
     def named(word: str) -> bool:
@@ -980,7 +970,7 @@ def _extended(first: int, last: int, heard: Asked, own: Language, name: str) -> 
     """Where a name stands with what else of it stands beside: small words within it, and further words of it that are written
     as names are."""
     known, words = set(tokenize(name)), heard.words
-    marked = heard.capitals | {at for one in heard.chunks if one.quoted for at in range(one.first, one.last)}
+    marked = heard.capitals | positions(one for one in heard.chunks if one.quoted)
 
     def grown(at: int, step: int) -> int:
         """The farthest word of the name that only words of the name lead to."""
@@ -1069,7 +1059,7 @@ def _kinds_of(kinds: KindWords, nouns: Sequence[Item], words: Sequence[str], own
                         noun, first=kind.first, score=kind.score + noun.score, text=text, meanings=meanings
                     )
                 )
-    inside = {at for one in whole for at in range(one.first, one.last)}
+    inside = positions(whole)
     return [*(one for one in nouns if one.first not in inside), *whole]
 
 

@@ -82,7 +82,7 @@ from crmrag_query.reading.lexicon import (
 )
 from crmrag_query.reading.records import Antecedent, Meaning, as_list
 from crmrag_query.reading.ties import Ties
-from crmrag_query.text import fold
+from crmrag_query.text import fold, positions
 from crmrag_query.timing import check
 
 ASKING = {"questions.who": "Actor", "questions.where": "Place", "questions.when": "Time"}
@@ -221,7 +221,7 @@ class Tables:
     def _chain(self, noun: Item, kind: Meaning, spans: Sequence[PhraseSpan]) -> tuple[Column, ...]:
         """Columns by nouns one behind the other, from the last one on; none where other words stand between."""
         links = [span for span in spans if span.last <= noun.first]
-        held = {at for span in links for at in range(span.first, span.last)}
+        held = positions(links)
         if not links or not self._is_small(range(links[0].first), range(links[0].first, noun.first), held):
             return ()
         columns: list[Column] = []
@@ -252,7 +252,7 @@ class Tables:
             for span in spans
             if span.first >= at and (chosen := self._relation(span, kind.category)) is not None
         ]
-        held = {i for span in spans if span.first >= at for i in range(span.first, span.last)}
+        held: Collection[int] = positions(span for span in spans if span.first >= at)
         if any(
             word in self.own.roles["prepositions.of"]
             for i, word in enumerate(self.words)
@@ -291,22 +291,17 @@ class Tables:
                 return id
         return None
 
-    def _is_small(self, opening: Sequence[int], between: Sequence[int], held: set[int]) -> bool:
+    def _is_small(self, opening: Sequence[int], between: Sequence[int], held: Collection[int]) -> bool:
         """Whether all words are small ones, or held, and those of the opening no more than a request."""
-        asking = {
-            at
+        asking = positions(
+            item
             for item in self.items
             if item.sort == "op"
-            for at in range(item.first, item.last)
             if any(role.startswith("questions.") for role in item.roles) or item.roles & SMALL
-        }
-        asking |= {
-            at
-            for at, word in enumerate(self.words)
-            if word in self.own.roles["time.year"] | self.own.roles["time.date"]
-        }
+        )
+        small = self.own.stop | self.own.roles["time.year"] | self.own.roles["time.date"]
         places = [*opening, *(at for at in between if at not in held)]
-        return all(self.words[at] in self.own.stop or at in asking for at in places)
+        return all(self.words[at] in small or at in asking for at in places)
 
 
 OTHERWISE = frozenset({
@@ -470,7 +465,7 @@ def _lacks_verb(release: Release, best: Reading, analysis: Analysis) -> bool:
     own, words = language(analysis.reading.language), analysis.reading.words
     first, second = (*words, "", "")[:2]
     asks = own.preposition_roles(first) and second in own.roles["questions.what"] | own.roles["questions.who"]
-    small = own.roles["verbs.be"] | own.roles["verbs.have"] | own.roles["verbs.do"]
+    small = own.auxiliaries
     saying = verbs(own.code)
     return bool(asks) and not any(word in small or own.stem(word) in saying for word in words[1:])
 
@@ -784,7 +779,7 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
         ]
     nouns = [one for one in items if one.sort == "noun"]
     grammar.meant = tuple(one for one in items if one.roles & MEANT - PER - {LASTING})
-    grammar.known = frozenset(at for one in nouns for at in range(one.first, one.last))
+    grammar.known = positions(nouns)
     found: dict[str, Reading] = {}
     cuts = cut(heard.words, items, own, CUTS)
     # What opens a question is never passed over: "in how many …".
