@@ -88,7 +88,7 @@ from crmrag_query.reading.lexicon import (
 )
 from crmrag_query.reading.records import RANKING, Meaning, as_list, changed
 from crmrag_query.reading.ties import Tie, Ties
-from crmrag_query.text import fold, tokenize, unmarked
+from crmrag_query.text import fold, positions, tokenize, unmarked
 from crmrag_query.timing import check
 
 T = TypeVar("T")
@@ -240,6 +240,30 @@ class State:
     doubt: frozenset[Doubt] = frozenset()
     without: Compute | None = None
 
+    def tied(self, parent: int, condition: Condition, **changes: Any) -> State:
+        """The reading with one more condition of a node."""
+        return replace(self, conditions=(*self.conditions, (parent, condition)), **changes)
+
+
+class Made(NamedTuple):
+    """What operators make of a reading: what it gains by that, where the operators stand, and the words that say it."""
+
+    compute: Compute
+    gain: float
+    used: frozenset[int]
+    says: frozenset[int] = frozenset()
+    doubt: frozenset[Doubt] = frozenset()
+
+
+class Bare(NamedTuple):
+    """What words without an object say of a node, that it leads to anything at all; ``restricts``: not nearly all do."""
+
+    node: int
+    related: Related
+    says: frozenset[int]
+    gain: float
+    restricts: bool
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -325,7 +349,7 @@ class Grammar:
         spoken = [item for item in items if item.sort in ("name", "noun", "date", "text", "amount")]
         if len(spoken) > MOST_SPOKEN:
             return
-        taken = {at for item in items for at in range(item.first, item.last)}
+        taken = positions(items)
         idle = frozenset().union(*(self.own.roles[role] for role in IDLE if role in self.own.roles))
         self.free = tuple(
             at
@@ -376,12 +400,7 @@ class Grammar:
         "inspections were *made*", "how many assessments did the museum *make*"."""
         if self.words[at] not in self.own.roles["verbs.light"]:
             return False
-        amounts = {
-            one
-            for item in self.items
-            if item.sort in ("op", "number")
-            for one in range(item.first, item.last)
-        }
+        amounts = positions(item for item in self.items if item.sort in ("op", "number"))
         after = range(at + 1, len(self.words))  # "*made* at least ten voyages"
         behind = next(
             (one for one in after if self.words[one] not in self.own.articles and one not in amounts), at
@@ -417,7 +436,7 @@ class Grammar:
         """Whether a name stands between a verb and the noun for what somebody is given, or sent."""
         if name.sort != "name" or noun.sort != "noun" or not self.own.head_last or not name.first:
             return False
-        small = {at for one in self.items if one.roles & RANKING for at in range(one.first, one.last)}
+        small = positions(one for one in self.items if one.roles & RANKING)
         between = range(name.last, noun.first)
         small_only = all(at in small or self.words[at] in self.own.articles for at in between)
         return bool(between) and small_only and name.first - 1 in self.free
@@ -442,7 +461,7 @@ class Grammar:
         """The items with runs of capitalised words that name nothing known, as texts that nothing can hold."""
         if not self.own.capitals_name:
             return items
-        taken = {at for item in items for at in range(item.first, item.last)}
+        taken = positions(items)
         runs: list[list[int]] = []
         for at in sorted(self.capitals - taken):
             if self.words[at] in self.own.stop or len(self.words[at]) < 2:
@@ -458,9 +477,9 @@ class Grammar:
         """What a question says that no reading can: a second question, a pronoun for something of its own, "all" and
         "only"."""
         roles = self.own.roles
-        before = {at for item in self.items for at in range(item.first, item.last) if item.refers}
+        before = positions(item for item in self.items if item.refers)
         spoken = [item for item in self.items if item.sort in ("name", "noun", "date")]
-        small = {at for one in self.items if one.sort == "op" for at in range(one.first, one.last)}
+        small = positions(one for one in self.items if one.sort == "op")
         if self.earlier is None and all(map(self._is_time, spoken)):
             yield Doubt("nothing is spoken of")
         split = any(
@@ -471,7 +490,7 @@ class Grammar:
         if any(one.roles & NEVER_A_SET for one in self.items) and not split:
             yield Doubt("how or why")
         telling = [one for one in self.items if one.sort != "op" or one.roles & (MEANT | WIDENING)]
-        taken = {at for one in telling for at in range(one.first, one.last)}
+        taken = positions(telling)
         yield from (Doubt("not said", op.text) for op in self.meant if self._is_cut_out(op, taken))
         compared = [
             at for at, word in enumerate(self.words) if word in roles["operators.compare"] and at not in taken
@@ -550,8 +569,8 @@ class Grammar:
         opener = next((one for one in reversed(self.items) if one.roles & DETERMINING), None)
         if opener is None:
             return frozenset()
-        spoken = {at for one in self.items if one.sort != "op" for at in range(one.first, one.last)}
-        verbs = self.own.roles["verbs.be"] | self.own.roles["verbs.have"] | self.own.roles["verbs.do"]
+        spoken = positions(one for one in self.items if one.sort != "op")
+        verbs = self.own.auxiliaries
         small = {at for at, word in enumerate(self.words) if word in self.own.stop - verbs} - spoken
         small |= self._choosing
         at, found = opener.last, list[int]()
@@ -741,7 +760,7 @@ class Grammar:
         """Of nouns that stand side by side the one that is asked for: the last, in languages whose adjectives come first."""
         if not self.own.head_last:
             return first
-        verbs = self.own.roles["verbs.be"] | self.own.roles["verbs.have"] | self.own.roles["verbs.do"]
+        verbs = self.own.auxiliaries
         head = first
         for noun in nouns:
             if noun.first < head.last or self._is_time(noun):
@@ -749,7 +768,7 @@ class Grammar:
             if self._is_plural(head) and not self._is_plural(noun):
                 break  # "which works *name* …": what stands before a noun to say more of it is in the singular
             gap = range(head.last, noun.first)
-            joins = {at for one in self.items if one.roles & JOINS for at in range(one.first, one.last)}
+            joins = positions(one for one in self.items if one.roles & JOINS)
             free = [at for at in gap if at not in joins]
             if len(free) > 1 or any(
                 self.words[at] in self.own.stop or self.words[at] in verbs for at in free
@@ -801,13 +820,8 @@ class Grammar:
         genitive between."""
         if noun.first < opener.last:
             return False
-        verbs = self.own.roles["verbs.be"] | self.own.roles["verbs.have"] | self.own.roles["verbs.do"]
-        inside = {
-            at
-            for item in self.items
-            for at in range(item.first, item.last)
-            if item.sort != "op" or item.roles & SUPERLATIVE
-        }
+        verbs = self.own.auxiliaries
+        inside = positions(one for one in self.items if one.sort != "op" or one.roles & SUPERLATIVE)
         parting = (
             frozenset().union(*(self.own.roles[f"prepositions.{one}"] for one in PARTING))
             - self.own.roles["prepositions.of"]
@@ -861,7 +875,7 @@ class Grammar:
     def _choosing(self) -> frozenset[int]:
         """The words of numbers and of superlatives."""
         chosen = [one for one in self.items if one.sort == "number" or one.roles & RANKING]
-        return frozenset(at for one in chosen for at in range(one.first, one.last))
+        return positions(chosen)
 
     # tying
 
@@ -879,16 +893,16 @@ class Grammar:
             condition = Condition(None, text=self.raw(item.first, item.last), negated=negated)
             around = frozenset(at for at in self.free if abs(at - item.first) <= AROUND)
             if item.score == UNKNOWN:
-                yield replace(
-                    state,
-                    conditions=(*state.conditions, (0, condition)),
+                yield state.tied(
+                    0,
+                    condition,
                     score=state.score - min(0.6, 0.3 * len(item)),
                     doubt=state.doubt | {Doubt("unknown", item.text)},
                 )
                 return
-            yield replace(
-                state,
-                conditions=(*state.conditions, (0, condition)),
+            yield state.tied(
+                0,
+                condition,
                 covered=state.covered | around,
                 score=state.score + 0.6,
             )
@@ -973,9 +987,9 @@ class Grammar:
             gain = 1.1 if excepted else 0.5 if self._is_said(state, parent, item) else -0.6
             condition = Condition(None, new, negated)
             vague = {Doubt("vague", item.text)} if meaning.cost >= VAGUE else set[Doubt]()
-            yield replace(
-                grown,
-                conditions=(*state.conditions, (parent, condition)),
+            yield grown.tied(
+                parent,
+                condition,
                 score=state.score + gain - meaning.cost - far_cost,
                 doubt=grown.doubt | vague,
             )
@@ -1058,9 +1072,9 @@ class Grammar:
             if any(one.why == "no word for" for one in doubt):
                 continue
             named = Doubt("unknown", unknown.text) if self._leads_to_unknown(near, tie) else None
-            yield replace(
-                state,
-                conditions=(*state.conditions, (parent, Condition(tie, negated=True))),
+            yield state.tied(
+                parent,
+                Condition(tie, negated=True),
                 covered=state.covered | covered | frozenset(range(unknown.first, unknown.last)),
                 score=state.score + gain + self.weights.said - meaning.cost,
                 used=state.used | {unknown.first},
@@ -1180,7 +1194,7 @@ class Grammar:
         counted = item.sort != "text" and not meaning.named and not tie.stated
         several = meaning.named and not item.whole and len(meaning.iris) > 1
         if parent or state.over >= 0 or state.compute is not None or timed or not (counted or several):
-            return replace(state, conditions=(*state.conditions, (parent, condition)))
+            return state.tied(parent, condition)
 
         def made(compute: Compute | None, op: Item, gain: float = COMPUTED) -> State:
             """The reading with what is made of all that the tie leads to; `_finished` tells which of these count."""
@@ -1225,7 +1239,7 @@ class Grammar:
         if counted and (bounded := _bounds(flags, number, measure)) is not None:
             compute, without, op = bounded
             return replace(made(compute, op), without=without)
-        return replace(state, conditions=(*state.conditions, (parent, condition)))
+        return state.tied(parent, condition)
 
     def _split_by(self, item: Item) -> Item | None:
         """The "break down" of a question, for what stands behind "by"."""
@@ -1456,7 +1470,7 @@ class Grammar:
         """The verbs that say nothing of what stands behind a preposition of place: those behind it, where it stands right
         behind the noun, and those whose own preposition names a material, "*made of*"."""
         roles, between = self.own.roles, range(place.last, item.first)
-        auxiliary = roles["verbs.be"] | roles["verbs.have"] | roles["verbs.do"]
+        auxiliary = self.own.auxiliaries
         right_behind = bool(between) and self.open.isdisjoint(between)
         right_behind = right_behind and auxiliary.isdisjoint(self.words[at] for at in between)
         of = roles["prepositions.material"] - roles["prepositions.place"]
@@ -1526,16 +1540,10 @@ class Grammar:
         if self.words[item.last : item.last + 1] == ("s",):
             return frozenset({"of", "agent"})
         own = next((one for one in self.items if one.sort == "date" and one.last == item.first), None)
-        taken = {
-            at
-            for one in self.items
-            if one.sort in ("name", "noun", "date", "text") and one is not own  # "in *the 1652* inventory"
-            for at in range(one.first, one.last)
-        }
-        small = {
-            at for one in self.items if one.sort == "op" or one is own for at in range(one.first, one.last)
-        }
-        per = {at for one in self.items if one.roles & PER for at in range(one.first, one.last)}
+        spoken = (one for one in self.items if one.sort in ("name", "noun", "date", "text"))
+        taken = positions(one for one in spoken if one is not own)  # "in *the 1652* inventory"
+        small = positions(one for one in self.items if one.sort == "op" or one is own)
+        per = positions(one for one in self.items if one.roles & PER)
         at = item.first - 1
         while at >= 0 and item.first - at <= 5 and at not in taken:
             if roles := self.own.preposition_roles(self.words[at]):
@@ -1647,7 +1655,7 @@ class Grammar:
         numbers = [one for one in self.items if one.sort == "number" and one.last <= item.first]
         if not numbers:
             return None
-        spoken = {at for one in self.items if one.sort in SPOKEN for at in range(one.first, one.last)}
+        spoken = positions(one for one in self.items if one.sort in SPOKEN)
         between = {*range(numbers[-1].last, item.first)}
         return numbers[-1] if len(between) < 2 or not between & (self.open | spoken) else None
 
@@ -1697,9 +1705,9 @@ class Grammar:
                 going_on = self._going_on(near, tie)
                 lasting = going_on is not None or self._is_office(near, place)
                 condition = Condition(tie, period=period, negated=negated, lasting=lasting)
-                yield replace(
-                    state,
-                    conditions=(*state.conditions, (parent, condition)),
+                yield state.tied(
+                    parent,
+                    condition,
                     covered=state.covered | covered,
                     score=state.score + 0.6 + gain - w.far_parent * hops - SELDOM * rare,
                     doubt=doubt,
@@ -1777,9 +1785,9 @@ class Grammar:
                 unit=lexicon.years[iri], negated=bool(flags.keys() & NEGATIONS),
             )  # fmt: skip
             unsaid = len(stated) > 1 and not covered
-            yield replace(
-                state,
-                conditions=(*state.conditions, (parent, Condition(None, number=bounds))),
+            yield state.tied(
+                parent,
+                Condition(None, number=bounds),
                 covered=state.covered | covered,
                 score=state.score + 0.6 + self.weights.said * len(covered - state.covered) - SELDOM * unsaid,
                 doubt=state.doubt | ({Doubt("which date")} if unsaid and stems.isdisjoint(made) else set()),
@@ -1811,9 +1819,9 @@ class Grammar:
             # not both the height of the tower and that of the light
             alone = found[2] and len(found[0].types) < 2
             doubt = valued[1] if alone else valued[1] | {Doubt("which size", item.text)}
-            yield replace(
-                state,
-                conditions=(*state.conditions, (parent, condition)),
+            yield state.tied(
+                parent,
+                condition,
                 covered=state.covered | {at for at in self.open if self.stems[at] in found[1]},
                 score=state.score + 0.6 + self.weights.said - self.weights.far_parent * hops,
                 doubt=state.doubt | doubt,
@@ -1949,111 +1957,51 @@ class Grammar:
 
     def _finished(self, state: State) -> Iterator[Reading]:
         w, form = self.weights, self.form
-        compute, score, used, sort = state.compute, state.score, state.used, ""
         head, place = state.nodes[0], state.places[0]
         again = self._told_again(state)
         left = [at for at in self.free if at not in state.covered and at not in again]
         ops = {role: item for item in self.items if item.sort == "op" for role in item.roles}
-        unit = self._unit
-        bare: Related | None = None
-        says: frozenset[int] = frozenset()
-        extra: list[Constraint] = []
-        open_words = left
-        by_number = None
-        if compute is None and not form.counts:
-            by_number = self._ranked_by_name(state, ops) or self._summed(state, ops)
-        if by_number is not None:
-            compute, said_number = by_number
-            left = open_words = [at for at in left if at not in said_number]
-            score += self.weights.said + COMPUTED
-            roles = {role for role, kind in SUMS.items() if kind == compute.summed} or RANKING
-            used |= {ops[role].first for role in roles & ops.keys()}
-            assert compute.measure is not None
-            state = replace(state, doubt=state.doubt | self._measures(compute.measure.way, head, ops))
-        asides = self.asides
-        deed = None if compute is not None or form.counts else self._ranked_by_deed(state, ops)
-        if deed is not None:
-            compute, said_deed, place_of_most, doubt = deed
-            state = replace(state, doubt=state.doubt | doubt)
-            left = open_words = [at for at in left if at not in said_deed]
-            score += self.weights.said + COMPUTED
-            used |= {place_of_most}
-            asides -= {Doubt("nothing is spoken of")}
+        unit, asides = self._unit, self.asides
+        if state.compute is None and not form.counts:
+            made = self._ranked_by_name(state, ops) or self._summed(state, ops)
+            if made is None and (made := self._ranked_by_deed(state, ops)) is not None:
+                asides -= {Doubt("nothing is spoken of")}
+            if made is not None:
+                state = self._with_made(state, made, ops)
+                left = [at for at in left if at not in made.says]
         dates = self._best_dates(head) if unit and self._is_split(unit, ops) else []
+        open_words = left
         if dates:
             # "made per century": these words say the date
             left = [at for at in left if at not in self._said_by(dates[0])]
             open_words = [at for at in left if self.words[at] not in self._unit_words()]
+        bare: Bare | None = None
+        extra: list[Constraint] = []
         if open_words and (not head.named or (form.asks and not form.described)):
             found = self._existing(state, open_words, ops)
-            if found is not None and found[0]:
-                state, compute, says, gain = self._of_another(state, found, compute)
-                used |= self._per_words() if compute is not None and compute.kind == "group" else frozenset()
-                negated = found[1].negated
-                used |= {ops[role].first for role in DENYING & ops.keys()} if negated else set()
-                left = [at for at in left if at not in says]
-                score += gain
-            elif found is not None:
-                _, bare, says, gain, restricts = found
-                # what was "discovered" by somebody in no role, too
-                by_role = not {"P01i", "P02i"}.isdisjoint(step for path in bare.way.paths for step in path)
-                if bare.way.types and by_role and self.ties.has_both:
-                    state = replace(state, doubt=state.doubt | {Doubt("in which role")})
-                splits = any(self._splits(item, says, left) for item in self.items)
-                often = (
-                    self._most_often(state, bare, says, ops) if compute is None and not form.counts else None
-                )
-                if often is not None:
-                    compute, place_of_most, doubt = often
-                    state = replace(state, doubt=state.doubt | doubt)
-                    used |= {place_of_most}
-                    score += COMPUTED
-                elif splits and compute is None and not bare.negated:
-                    compute = Compute(kind="group", way=bare.way)  # "by *denomination*"
-                    used |= self._per_words()
-                    score += 0.5
-                    if not any(self._names_end(bare.way, self.stems[at]) for at in says):
-                        verb = " ".join(self.words[at] for at in sorted(says))
-                        state = replace(state, doubt=state.doubt | {Doubt("vague", verb)})
+            if found is not None:
+                if found.node:
+                    state = self._of_another(state, found)
                 else:
-                    # "Never restored" is what is not recorded; but all was made by somebody at some time. What happened to a
-                    # thing is said by what events of that kind are called, and people may have done it or have met with it.
-                    told = bare.way.relations or (
-                        bare.way.paths and bare.way.paths[0][0] in self.ties.lexicon.own_literals
-                    )
-                    unrecorded = bare.negated and told and not CREATION & {*bare.way.relations}
-                    done = bare.way.relations == (CARRIED_OUT,) and not bare.way.inverse and not restricts
-                    of_all = not bare.negated or leading_to(self.world, bare.way, None)[head.nodes].all()
-                    done |= self._told_whether(bare) is not bare and bool(of_all)
-                    if not (unrecorded or done or (bare.way.types and not head.category & ACTOR)):
-                        text = Doubt("without an object", " ".join(self.words[at] for at in sorted(says)))
-                        state = replace(state, doubt=state.doubt | {text})
-                    if restricts:
-                        extra.append(bare)
-                if bare.negated:
-                    used |= {ops[role].first for role in DENYING & ops.keys()}
-                left = [at for at in left if at not in says]
-                score += gain
+                    bare, before = found, state.compute
+                    state = self._of_head(state, found, ops, left)
+                    if found.restricts and state.compute is before:
+                        extra.append(found.related)
+                denied = _places(ops, DENYING) if found.related.negated else frozenset[int]()
+                state = replace(state, score=state.score + found.gain, used=state.used | denied)
+                left = [at for at in left if at not in found.says]
         timed = bool(unit) and self._asks_for(unit)
-        if compute is None and not form.counts and not timed:
+        if state.compute is None and not form.counts and not timed:
             ranked = self._ranked(state, ops)
             if ranked is not None:
-                compute, gain, used_by = ranked
-                score += gain
-                measure = compute.measure
-                if measure is not None and measure.kind == "value":
-                    state = replace(state, doubt=state.doubt | self._measures(measure.way, head, ops))
-                elif measure is not None and measure.kind in ("earliest", "latest"):
-                    state = replace(state, doubt=state.doubt | self._which_date(measure.way, head))
-                used |= used_by
-        if compute is None and dates:
+                state = self._with_made(state, ranked, ops)
+        if state.compute is None and dates:
             most = 1 if "operators.most" in ops else None
             edge = EDGES.get(dates[0].relation, "span")
-            compute = Compute(kind="group", way=dates[0].way, by=unit, edge=edge, first=most)  # type: ignore[arg-type]
-            used |= {ops["operators.most"].first} if most else set()
+            by_date = Compute(kind="group", way=dates[0].way, by=unit, edge=edge, first=most)  # type: ignore[arg-type]
+            state = self._with_made(state, Made(by_date, 0.5, _places(ops, PER | {"operators.most"})), ops)
             left = [at for at in left if self.words[at] not in self._unit_words()]
-            used |= {ops[role].first for role in PER if role in ops}
-            score += 0.5
+        compute, score, used = state.compute, state.score, state.used
         enumerated = (
             place is not None and place.joined >= ENUMERATED
         )  # "how many etchings, woodcuts and drawings"
@@ -2065,10 +2013,7 @@ class Grammar:
             compute = Compute(kind="count" if form.counts else "ask" if form.asks else "list")
         if dates and compute.by not in TIMES:
             state = replace(state, doubt=state.doubt | {Doubt("not said", unit)})
-        if "operators.sort_date" in ops:
-            sort = "date"
-        elif "operators.sort_label" in ops:
-            sort = "label"
+        sort = "date" if "operators.sort_date" in ops else "label" if "operators.sort_label" in ops else ""
         empty = self.own.roles["verbs.empty"]
         if compute.measure is not None and compute.measure.kind == "value":
             # "how many *kilos* does it weigh"
@@ -2110,7 +2055,7 @@ class Grammar:
         only = [*self._only(head, where)]
         where += [*self._lessened(head), *only]
         plan = Plan(target=head.target or Target(), where=tuple(where), compute=compute)
-        acquired, doubt = self._acquired_as(plan, head, bare)
+        acquired, doubt = self._acquired_as(plan, head, None if bare is None else bare.related)
         plan = plan.model_copy(update={"where": (*plan.where, *acquired)})
         doubt |= {one for one in state.doubt if not (acquired and one.why == "without an object")}
         unused |= self._numbers_but(plan)
@@ -2133,11 +2078,53 @@ class Grammar:
         named |= {one.text for one in self.items if isinstance(one.value, Amount) and one.value.than}
         refers = any(one is not None and one.refers for one in state.places)
         same = None
-        if bare is not None and place is not None and self._leads_to_more(says):
-            others = [one for one in where if one is not bare]
-            same = plan.model_copy(update={"where": tuple(others if bare in where else [*where, bare])})
+        if bare is not None and place is not None and self._leads_to_more(bare.says):
+            others = [one for one in where if one is not bare.related]
+            kept = bare.related in where
+            same = plan.model_copy(update={"where": tuple(others if kept else [*where, bare.related])})
         held = head.only is not None
         yield Reading(plan, score, score, uncovered, doubt, sort, named, refers, same=same, only=held)
+
+    def _with_made(self, state: State, made: Made, ops: Mapping[str, Item]) -> State:
+        """The reading with what operators make of it, and why that may not be what is meant."""
+        measure, doubt = made.compute.measure, state.doubt | made.doubt
+        if measure is not None and measure.kind == "value":
+            doubt |= self._measures(measure.way, state.nodes[0], ops)
+        elif measure is not None and measure.kind in ("earliest", "latest"):
+            doubt |= self._which_date(measure.way, state.nodes[0])
+        used = state.used | made.used
+        return replace(state, compute=made.compute, score=state.score + made.gain, used=used, doubt=doubt)
+
+    def _of_head(self, state: State, bare: Bare, ops: Mapping[str, Item], left: Sequence[int]) -> State:
+        """The reading with what is said without an object of what is asked for: a ranking by how often it happened, groups by
+        what it leads to, or nothing but doubts."""
+        related, head = bare.related, state.nodes[0]
+        # what was "discovered" by somebody in no role, too
+        by_role = not {"P01i", "P02i"}.isdisjoint(step for path in related.way.paths for step in path)
+        if related.way.types and by_role and self.ties.has_both:
+            state = replace(state, doubt=state.doubt | {Doubt("in which role")})
+        if state.compute is None:
+            often = None if self.form.counts else self._most_often(state, bare, ops)
+            if often is not None:
+                return self._with_made(state, often, ops)
+            if not related.negated and any(self._splits(item, bare.says, left) for item in self.items):
+                verb = " ".join(self.words[at] for at in sorted(bare.says))
+                noun = any(self._names_end(related.way, self.stems[at]) for at in bare.says)
+                doubt = frozenset(() if noun else {Doubt("vague", verb)})
+                group = Compute(kind="group", way=related.way)  # "by *denomination*"
+                return self._with_made(state, Made(group, 0.5, self._per_words(), doubt=doubt), ops)
+        # "Never restored" is what is not recorded; but all was made by somebody at some time. What happened to a thing is
+        # said by what events of that kind are called, and people may have done it or have met with it.
+        ways, paths = related.way.relations, related.way.paths
+        told = ways or (paths and paths[0][0] in self.ties.lexicon.own_literals)
+        unrecorded = related.negated and told and not CREATION & {*ways}
+        done = ways == (CARRIED_OUT,) and not related.way.inverse and not bare.restricts
+        of_all = not related.negated or leading_to(self.world, related.way, None)[head.nodes].all()
+        done |= self._told_whether(related) is not related and bool(of_all)
+        if unrecorded or done or (related.way.types and not head.category & ACTOR):
+            return state
+        text = " ".join(self.words[at] for at in sorted(bare.says))
+        return replace(state, doubt=state.doubt | {Doubt("without an object", text)})
 
     def _gone_on(
         self,
@@ -2174,11 +2161,8 @@ class Grammar:
             if kind.only.to != Anchor() or (own.relations, own.paths) not in ways:
                 yield kind.only
 
-    def _existing(
-        self, state: State, left: Sequence[int], ops: Mapping[str, Item]
-    ) -> tuple[int, Related, frozenset[int], float, bool] | None:
-        """A way to anything at all that words without an object say, "inscriptions that were *transcribed*"; the node that
-        they speak of, these words, what they gain, and whether it restricts anything: nothing that nearly all have does."""
+    def _existing(self, state: State, left: Sequence[int], ops: Mapping[str, Item]) -> Bare | None:
+        """A way to anything at all that words without an object say, "inscriptions that were *transcribed*"."""
         empty = frozenset() if ops.keys() & DENYING else self.own.roles["verbs.empty"]  # "never *found*"
         empty |= self.own.roles["verbs.asides"]
         said = frozenset(self.stems[at] for at in left if self.words[at] not in empty)
@@ -2206,15 +2190,15 @@ class Grammar:
         done = tie.relation == CARRIED_OUT and not tie.inverse  # by somebody, known or not
         every = (tie.relation and tie.share >= NEARLY_ALL and not state.nodes[0].named) or done
         if every and not ops.keys() & DENYING and not node:
-            return node, Related(way=tie.way), says, 0.3 * len(says), False
+            return Bare(node, Related(way=tie.way), says, 0.3 * len(says), False)
         if tie.relation in CREATION and not node and not negated and self._has_subject(says):
-            return node, Related(way=tie.way), says, 0.3 * len(says), False
+            return Bare(node, Related(way=tie.way), says, 0.3 * len(says), False)
         # "Never restored": neither by anybody nor on any date; but what was made was made by somebody that is not known.
         if negated and tie.relation and not tie.inverse and tie.relation not in CREATION:
             alike = (one for _, at, one, same in found if (at, same) == (node, says) and not one.inverse)
             ids = dict.fromkeys(one.relation for one in (tie, *alike) if one.relation)
             tie = replace(tie, way=Way(relations=tuple(ids)))
-        return node, Related(way=tie.way, negated=negated), says, gain, True
+        return Bare(node, Related(way=tie.way, negated=negated), says, gain, True)
 
     def _told_whether(self, one: Constraint) -> Constraint:
         """What a property says by "true" or "false" is so where it says the one, and not where it says the other."""
@@ -2261,36 +2245,35 @@ class Grammar:
             one.sort in SPOKEN and before[-1] < one.first and one.last <= min(says) for one in self.items
         )
 
-    def _most_often(
-        self, state: State, bare: Related, says: Collection[int], ops: Mapping[str, Item]
-    ) -> tuple[Compute, int, frozenset[Doubt]] | None:
-        """A ranking by how often something happened that a verb says, "*repaired* most often", "*twice* repaired", where the
-        word for how often stands, and doubts; None for none without a noun, or where the verb speaks of no events."""
+    def _most_often(self, state: State, bare: Bare, ops: Mapping[str, Item]) -> Made | None:
+        """A ranking by how often something happened that a verb says, "*repaired* most often", "*twice* repaired"; None for
+        none without a noun, or where the verb speaks of no events."""
+        related = bare.related
         for role in ("operators.most", "operators.fewest", REPEATEDLY):
-            done_to = not (bare.negated or bare.way.inverse or state.nodes[0].category & ACTOR)
+            done_to = not (related.negated or related.way.inverse or state.nodes[0].category & ACTOR)
             if role not in ops or ops[role].first in state.used or not done_to:
                 continue
             behind = ops[role].last
-            if role != REPEATEDLY and behind in self.free and behind not in says:
+            if role != REPEATEDLY and behind in self.free and behind not in bare.says:
                 continue  # "the most *orders*"
-            related = (path for id in bare.way.relations for path in self.world.relations[id].paths)
-            paths = (*bare.way.paths, *related)
+            steps_of = (path for id in related.way.relations for path in self.world.relations[id].paths)
+            paths = (*related.way.paths, *steps_of)
             # Not by a step that leads nowhere as well: a thing is no part of itself.
             steps = dict.fromkeys(path[:1] for path in paths if not path[0].endswith("*"))
             if not steps:
                 continue
-            way = Way(paths=tuple(steps), types=bare.way.types)
+            way = Way(paths=tuple(steps), types=related.way.types)
             ends = pairs(self.world, way, state.nodes[0].nodes, literals=False).cell
             if len(ends) and (self.world.adjacency.categories[ends] & EVENT).all():
                 measure, first = Measure(kind="count", way=way), self._first(state, ops[role])
                 if role == REPEATEDLY:
-                    made = Compute(kind="rank", measure=measure, at_least=2)
+                    rank = Compute(kind="rank", measure=measure, at_least=2)
                 else:
                     ascending = role == "operators.fewest"
-                    made = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
+                    rank = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
                 uses = (USED_IN,) in way.paths and not way.types
                 doubt = frozenset({Doubt("used for more than this", ops[role].text)} if uses else ())
-                return made, ops[role].first, doubt
+                return Made(rank, COMPUTED, frozenset({ops[role].first}), doubt=doubt)
         return None
 
     def _such_as(self, named: Meaning) -> Meaning:
@@ -2320,22 +2303,26 @@ class Grammar:
         )
         return item.last <= min(says) and not between.isdisjoint(relative | roles["verbs.have"])
 
-    def _of_another(
-        self, state: State, found: tuple[int, Related, frozenset[int], float, bool], compute: Compute | None
-    ) -> tuple[State, Compute | None, frozenset[int], float]:
+    def _of_another(self, state: State, bare: Bare) -> State:
         """The reading with what is said of something that is tied to what is asked for: a condition of it, or, behind "per",
         what things are counted by."""
-        node, bare, says, gain, _ = found
-        splits = any(self._follows(item, says) for item in self.items if item.roles & PER)
+        node, related = bare.node, bare.related
+        splits = any(self._follows(item, bare.says) for item in self.items if item.roles & PER)
         own = next(one for parent, one in state.conditions if not parent and one.child == node)
-        if splits and compute is None and not bare.negated and own.tie is not None and not own.negated:
+        if (
+            splits
+            and state.compute is None
+            and not related.negated
+            and own.tie is not None
+            and not own.negated
+        ):
             inner = any(parent == node for parent, _ in state.conditions) or not state.nodes[node].generic
             conditions = tuple(one for one in state.conditions if inner or one[1] is not own)
-            way = followed_by(own.tie.way, bare.way)
-            return replace(state, conditions=conditions), Compute(kind="group", way=way), says, gain + 0.5
-        tie = Tie(bare.way, "", frozenset(), 0.0, "")
-        condition = (node, Condition(tie, negated=bare.negated))
-        return replace(state, conditions=(*state.conditions, condition)), compute, says, gain
+            group = Compute(kind="group", way=followed_by(own.tie.way, related.way))
+            used, score = state.used | self._per_words(), state.score + 0.5
+            return replace(state, conditions=conditions, compute=group, used=used, score=score)
+        tie = Tie(related.way, "", frozenset(), 0.0, "")
+        return state.tied(node, Condition(tie, negated=related.negated))
 
     def _follows(self, op: Item, said: Collection[int]) -> bool:
         """Whether words stand right behind a small word, with nothing but small words between."""
@@ -2371,9 +2358,7 @@ class Grammar:
     @cached_property
     def _unit(self) -> str:
         """The unit of time that the question has a word for, "" for none."""
-        idle = {
-            at for one in self.items if "operators.aside" in one.roles for at in range(one.first, one.last)
-        }
+        idle = positions(one for one in self.items if "operators.aside" in one.roles)
         behind = (*self.words[1:], "")  # but not "over the years", nor "after the year 2000"
         words = {word for at, word in enumerate(self.words) if at not in idle and not behind[at].isdigit()}
         return next((unit for unit in TIMES if words & self.own.roles[f"time.{unit}"]), "")
@@ -2423,54 +2408,38 @@ class Grammar:
         alike = any(2 * one.share > chosen.share and one.cost <= chosen.cost for one in others)
         return frozenset({Doubt("which date", chosen.key)} if alike else ())
 
-    def _ranked(self, state: State, ops: Mapping[str, Item]) -> tuple[Compute, float, frozenset[int]] | None:
+    def _ranked(self, state: State, ops: Mapping[str, Item]) -> Made | None:
         """What superlatives without a counted noun make of a list."""
         near = state.nodes[0]
+
+        def rank(op: Item, measure: Measure, ascending: bool, gain: float) -> Made:
+            first = self._first(state, op)
+            compute = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
+            return Made(compute, gain, frozenset({op.first}))
+
         for role, kind, ascending in (
             ("operators.earliest", "earliest", True),
             ("operators.latest", "latest", False),
             ("operators.sort_date", "earliest", True),
         ):
             if role in ops and ops[role].first not in state.used:
-                if role == "operators.sort_date" and self._number_of(ops[role], state) is None:
+                if role == "operators.sort_date" and self._first(state, ops[role]) < 2:
                     continue
-                dates = self._best_dates(near)
-                if dates:
+                if dates := self._best_dates(near):
                     measure = Measure(kind=kind, way=dates[0].way)  # type: ignore[arg-type]
-                    first = self._number_of(ops[role], state) or 1
-                    also = {ops[one].first for one in TEMPORAL if one in ops}
-                    return (
-                        Compute(kind="rank", measure=measure, first=first, ascending=ascending),
-                        0.5,
-                        frozenset(also),
-                    )
+                    return rank(ops[role], measure, ascending, 0.5)._replace(used=_places(ops, TEMPORAL))
         for role, ascending in (("operators.highest", False), ("operators.lowest", True)):
             if role in ops:
-                measured = self._measured(ops[role].text, near)
-                by: Measure | None = None
-                if measured is not None:
-                    by = Measure(kind="value", way=measured[0])
-                elif near.only is not None and near.category & ACTOR:
-                    by = Measure(kind="count", way=near.only.way)  # the *biggest donors* gave most
-                if by is not None:
-                    first = self._first(state, ops[role])
-                    return (
-                        Compute(kind="rank", measure=by, first=first, ascending=ascending),
-                        0.4,
-                        frozenset({ops[role].first}),
-                    )
-        for role, ascending in (("operators.most", False), ("operators.fewest", True)):
+                if (measured := self._measured(ops[role].text, near)) is not None:
+                    return rank(ops[role], Measure(kind="value", way=measured[0]), ascending, 0.4)
+                if near.only is not None and near.category & ACTOR:  # the *biggest donors* gave most
+                    return rank(ops[role], Measure(kind="count", way=near.only.way), ascending, 0.4)
+        for role, ascending in MOST:
             if role in ops and ops[role].first not in state.used:
                 if self._is_of_noun(ops[role], state.places[0]):
                     return None
                 if (way := self._paid(near)) is not None:  # "cost the most"
-                    first = self._first(state, ops[role])
-                    measure = Measure(kind="value", way=way)
-                    return (
-                        Compute(kind="rank", measure=measure, first=first, ascending=ascending),
-                        0.6,
-                        frozenset({ops[role].first}),
-                    )
+                    return rank(ops[role], Measure(kind="value", way=way), ascending, 0.6)
                 works, unsaid = self._works
                 if not len(works.nodes):
                     return None
@@ -2478,41 +2447,31 @@ class Grammar:
                 made = [one for one in found if one[1].relation in CREATION]
                 found = made if made and near.category & ACTOR else found  # "the most prolific" made most
                 if found:
-                    measure = Measure(kind="count", way=found[0][1].way)
-                    first = self._first(state, ops[role])
                     gain = 0.1 + 0.3 * max(found[0][0], 0.0)
-                    return (
-                        Compute(kind="rank", measure=measure, first=first, ascending=ascending),
-                        gain,
-                        frozenset({ops[role].first}),
-                    )
+                    return rank(ops[role], Measure(kind="count", way=found[0][1].way), ascending, gain)
         return None
 
-    def _ranked_by_deed(
-        self, state: State, ops: Mapping[str, Item]
-    ) -> tuple[Compute, frozenset[int], int, frozenset[Doubt]] | None:
-        """A ranking of people by how much they did of what a verb says, "who *painted* the most?", the words that say it,
-        where the superlative stands, and doubts; None where something is counted that a noun names."""
+    def _ranked_by_deed(self, state: State, ops: Mapping[str, Item]) -> Made | None:
+        """A ranking of people by how much they did of what a verb says, "who *painted* the most?"; None where something is
+        counted that a noun names."""
         near = state.nodes[0]
         if near.named or not near.category & ACTOR or not self.open:
             return None
-        for role, ascending in (("operators.most", False), ("operators.fewest", True)):
+        for role, ascending in MOST:
             op = ops.get(role)
-            if (
-                op is None
-                or op.first in state.used
-                or op.last in self.open
-                or self._is_of_noun(op, state.places[0])
-            ):
+            if op is None or op.first in state.used or op.last in self.open:
+                continue
+            if self._is_of_noun(op, state.places[0]):
                 continue
             works, unsaid = self._works
             ways = self._ways(state, 0, near, works, unsaid) if len(works.nodes) else []
             done = next(((tie, covered) for _, tie, covered, _ in ways if covered), None)
             if done is not None:
-                measure, first = Measure(kind="count", way=done[0].way), self._first(state, op)
+                tie, says = done
+                measure, first = Measure(kind="count", way=tie.way), self._first(state, op)
                 rank = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
-                doubt = () if done[0].relation else (Doubt("no word for", done[0].key),)
-                return rank, done[1], op.first, frozenset(doubt)
+                doubt = frozenset(() if tie.relation else {Doubt("no word for", tie.key)})
+                return Made(rank, self.weights.said + COMPUTED, frozenset({op.first}), says, doubt)
         return None
 
     def _is_of_noun(self, op: Item, head: Item | None) -> bool:
@@ -2520,9 +2479,8 @@ class Grammar:
         is asked for: "the most prolific *artists*"."""
         return any(one.first == op.last for one in self.items if one.sort in SPOKEN and one is not head)
 
-    def _ranked_by_name(self, state: State, ops: Mapping[str, Item]) -> tuple[Compute, frozenset[int]] | None:
-        """A ranking by the number that the word right behind a superlative names, "the most *seats*", and the words that say
-        that number."""
+    def _ranked_by_name(self, state: State, ops: Mapping[str, Item]) -> Made | None:
+        """A ranking by the number that the word right behind a superlative names, "the most *seats*"."""
         for role, ascending in SIZES:
             op, last = ops.get(role), len(self.words)
             if op is None or op.first in state.used:
@@ -2533,12 +2491,13 @@ class Grammar:
                 measure = Measure(kind="value", way=found[0])
                 first = self._first(state, op)
                 said = frozenset(at for at in self.open if self.stems[at] in found[1])
-                return Compute(kind="rank", measure=measure, first=first, ascending=ascending), said
+                rank = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
+                return Made(rank, self.weights.said + COMPUTED, _places(ops, RANKING), said)
         return None
 
-    def _summed(self, state: State, ops: Mapping[str, Item]) -> tuple[Compute, frozenset[int]] | None:
+    def _summed(self, state: State, ops: Mapping[str, Item]) -> Made | None:
         """The total or mean of a number: "the *average height* of the coins", "how *heavy* are they *on average*", "what did
-        they *cost altogether*"; and the words that say the number. None where no number is named that any of them has."""
+        they *cost altogether*". None where no number is named that any of them has."""
         role = next((one for one in SUMS if one in ops), None)
         if role is None:
             return None
@@ -2560,8 +2519,9 @@ class Grammar:
             way = Way(relations=("dimension_value",))  # "the average *layer thickness*"
         if way is None:
             return None
-        measure = Measure(kind="value", way=way)
-        return Compute(kind="rank", measure=measure, summed=SUMS[role]), said
+        total = Compute(kind="rank", measure=Measure(kind="value", way=way), summed=SUMS[role])
+        used = _places(ops, {role for role, kind in SUMS.items() if kind == total.summed})
+        return Made(total, self.weights.said + COMPUTED, used, said)
 
     def _are_dimensions(self, near: Meaning) -> bool:
         ontology = self.world.ontology
@@ -2611,9 +2571,7 @@ class Grammar:
 
     @cached_property
     def _acts(self) -> list[Target]:
-        requests = {
-            at for one in self.items if "questions.list" in one.roles for at in range(one.first, one.last)
-        }
+        requests = positions(one for one in self.items if "questions.list" in one.roles)
         return self.kinds.acts(frozenset(stem for at, stem in enumerate(self.stems) if at not in requests))
 
     def _acquired_as(
@@ -2660,10 +2618,6 @@ class Grammar:
         computed = [part for part in parts_of(plan) if isinstance(part, Compute)]
         known = {number for one in computed for number in (one.first, one.at_least)}
         return {text for text, value in said if value > 1 and known.isdisjoint((value, value + 1))}
-
-    def _number_of(self, op: Item, state: State) -> int | None:
-        first = self._first(state, op)
-        return first if first > 1 else None
 
     def _quantity(self, id: str, near: Meaning) -> Way | None:
         """How things lead to a quantity: by the relation or by a property of the data's own that is called like it, whichever
@@ -2847,12 +2801,13 @@ DETERMINING = frozenset(
 )
 OPENERS = DETERMINING | SECOND
 EXCEPTIONS = frozenset({"operators.except", "operators.anyone_else"})
+MOST = (("operators.most", False), ("operators.fewest", True))
 SIZES = (
     ("operators.most", False), ("operators.highest", False), ("operators.fewest", True), ("operators.lowest", True),
 )  # fmt: skip
 """Superlatives of a number, and whether the least comes first."""
 TIMES = ("century", "decade", "year")
-TEMPORAL = ("operators.earliest", "operators.latest", "operators.sort_date")
+TEMPORAL = frozenset({"operators.earliest", "operators.latest", "operators.sort_date"})
 COUNTED = frozenset({"operators.most", "operators.fewest"})
 """Of these those of how many things there are."""
 BOUNDS = (
@@ -2896,6 +2851,11 @@ AGES, OF_AGE = frozenset({"created_on", "born_on", "founded_on", "happened_on"})
 CREATION = frozenset({"created_by", "created_in", "created_on", "created_during", "production"})
 ACQUIRING = frozenset({"acquired_by", "acquired_on", "acquired_in", "acquisition", "given_by"})
 PER = frozenset({"operators.per", "operators.breakdown"})
+
+
+def _places(ops: Mapping[str, Item], roles: Collection[str]) -> frozenset[int]:
+    """Where the operators stand that have one of some roles."""
+    return frozenset(op.first for role, op in ops.items() if role in roles)
 
 
 def _is_beside(item: Item, op: Item) -> bool:
