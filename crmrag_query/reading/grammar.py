@@ -880,37 +880,26 @@ class Grammar:
     # tying
 
     def _attach(self, state: State, item: Item) -> Iterator[State]:
-        flags = self._flags(item)
         if self._is_time(item) and any(one.sort == "date" for one in self.items):
             yield state  # "which *date* from 1900": the date says it
             return
         amount = item.value if isinstance(item.value, Amount) else None
         if item.sort == "date" or self._is_time(item) or (amount and amount.noun < 0 and not amount.size):
-            yield from self._attach_date(state, item, flags)
+            yield from self._attach_date(state, item)
             return
         if item.sort == "text":
-            negated = bool(flags.keys() & NEGATIONS)
+            negated = bool(self._flags(item).keys() & NEGATIONS)
             condition = Condition(None, text=self.raw(item.first, item.last), negated=negated)
-            around = frozenset(at for at in self.free if abs(at - item.first) <= AROUND)
             if item.score == UNKNOWN:
-                yield state.tied(
-                    0,
-                    condition,
-                    score=state.score - min(0.6, 0.3 * len(item)),
-                    doubt=state.doubt | {Doubt("unknown", item.text)},
-                )
-                return
-            yield state.tied(
-                0,
-                condition,
-                covered=state.covered | around,
-                score=state.score + 0.6,
-            )
+                score, doubt = state.score - min(0.6, 0.3 * len(item)), Doubt("unknown", item.text)
+                yield state.tied(0, condition, score=score, doubt=state.doubt | {doubt})
+            else:
+                around = frozenset(at for at in self.free if abs(at - item.first) <= AROUND)
+                yield state.tied(0, condition, covered=state.covered | around, score=state.score + 0.6)
             return
         if amount is not None:
-            yield from self._attach_amount(state, item, amount, flags)
+            yield from self._attach_amount(state, item, amount)
             return
-        number = self._number_before(item)
         split = state.places[state.over] if state.over > 0 else None
         for meaning in item.meanings[:MEANINGS]:
             for hops, parent in enumerate(reversed(state.spine)):
@@ -918,98 +907,87 @@ class Grammar:
                     if split.last <= item.first and self._are_all(state.nodes[0], meaning):
                         yield state  # "by kind *of treatment*", of treatments
                     continue  # "of each kind were done on *textiles*": no kind of these is meant
-                yield from self._attach_to(state, item, meaning, parent, hops, flags, number)
+                yield from self._attach_to(state, item, meaning, parent, hops)
 
     def _attach_to(
-        self,
-        state: State,
-        item: Item,
-        meaning: Meaning,
-        parent: int,
-        hops: int,
-        flags: Mapping[str, Item],
-        number: Item | None,
+        self, state: State, item: Item, meaning: Meaning, parent: int, hops: int
     ) -> Iterator[State]:
-        near, w = state.nodes[parent], self.weights
+        """The readings in which an item of a meaning says something of a node, so many nouns before it (``hops``)."""
         if (unknown := self._unknown(item)) is not None and not meaning.named:
             yield from self._attach_unknown(state, item, meaning, parent, unknown)
             return
-        excepted = "operators.except" in flags or "operators.anyone_else" in flags
-        others = "operators.anyone_else" in flags
-        negated = (excepted and not others) or bool(flags.keys() & NEGATIONS)
-        used = state.used | {
-            flag.first for role, flag in flags.items() if role in NEGATIONS or role in EXCEPTIONS
-        }
-        far_cost = w.far_parent * hops
-        new = len(state.nodes)
-        unclear = item.refers if excepted else self._follows_excepted(item)
-        left_out = frozenset({Doubt("which are left out", item.text)} if unclear else ())
-        state = replace(state, doubt=state.doubt | left_out)
-        grown = replace(state, nodes=(*state.nodes, meaning), places=(*state.places, item), used=used)
-        if excepted and meaning.named and len(inside := shared(near.nodes, meaning.nodes)):
+        flags = self._flags(item)
+        unclear = item.refers if flags.keys() & EXCEPTIONS else self._follows_excepted(item)
+        if unclear:
+            state = replace(state, doubt=state.doubt | {Doubt("which are left out", item.text)})
+        yield from self._attach_same(state, item, meaning, parent, hops)
+        yield from self._attach_tied(state, item, meaning, parent, hops)
+
+    def _grown(self, state: State, item: Item, meaning: Meaning) -> State:
+        """The reading with an item as its last node, that nothing ties yet."""
+        used = state.used | _places(self._flags(item), NEGATIONS | EXCEPTIONS)
+        return replace(state, nodes=(*state.nodes, meaning), places=(*state.places, item), used=used)
+
+    def _is_negated(self, item: Item) -> bool:
+        """Whether what an item says is not so: what is by *someone other than* X is not denied, but by others."""
+        flags = self._flags(item)
+        left_out = "operators.except" in flags and "operators.anyone_else" not in flags
+        return left_out or not flags.keys().isdisjoint(NEGATIONS)
+
+    def _attach_same(
+        self, state: State, item: Item, meaning: Meaning, parent: int, hops: int
+    ) -> Iterator[State]:
+        """The readings in which an item says what a node itself is: its name, "the church *of Asinou*", or its kind."""
+        near, place, far_cost = state.nodes[parent], state.places[parent], self.weights.far_parent * hops
+        excepted, negated = not EXCEPTIONS.isdisjoint(self._flags(item)), self._is_negated(item)
+        new, grown = len(state.nodes), self._grown(state, item, meaning)
+        named_so = meaning.named and (excepted or self._is_name_of(state, item, meaning, parent))
+        inside = shared(near.nodes, meaning.nodes) if named_so else ()
+        if len(inside):
             iris = tuple(self.graph.iri(int(node)) for node in inside)
-            nodes = (*state.nodes, replace(meaning, iris=iris))
-            condition = Condition(None, new, True, among=True)
-            yield replace(
-                grown,
-                nodes=nodes,
-                conditions=(*state.conditions, (parent, condition)),
-                score=state.score + 0.8 - meaning.cost,
-            )
-        written = item.whole and not self.capitals.isdisjoint(range(item.first, item.last))
-        is_said = meaning.named and written and not near.named and not excepted
-        both_places = near.generic and near.category & meaning.category & PLACE and "of" in self._lead(item)
-        if near.cost >= VAGUE and self._lead(item) and not both_places:
-            is_said = False  # "a *member of* the Lantern Circle" is not that circle, but "the *town of* Rolling" is Rolling
-        if is_said and negated:  # "artists who are not *American*" are not all but that nation itself
-            is_said = not any(
-                one[1].last in PREMODIFYING for one in self._ways(state, parent, near, meaning, item)
-            )
-        if (
-            is_said
-            and self._is_said_to_be(state, parent, item)
-            and len(inside := shared(near.nodes, meaning.nodes))
-        ):  # "the church *of Asinou*", "the anthology *X*"
-            iris = tuple(self.graph.iri(int(node)) for node in inside)
-            nodes = (*state.nodes, replace(meaning, iris=iris, nodes=inside))
-            condition = Condition(None, new, negated, among=True)
-            # "the *verse* X", where only some of what is called X are of the one kind of verse that the data knows
-            settled = (
-                self._vague(state.places[parent]) if len(inside) == len(meaning.nodes) else frozenset[Doubt]()
-            )
-            yield replace(
-                grown, nodes=nodes, conditions=(*state.conditions, (parent, condition)),
-                score=state.score + 0.9 - meaning.cost - far_cost, doubt=grown.doubt - settled,
-            )  # fmt: skip
-        place = state.places[parent]  # what is *in an* inventory is no inventory
+            one_of = replace(grown, nodes=(*state.nodes, replace(meaning, iris=iris, nodes=inside)))
+            if excepted:
+                score = state.score + 0.8 - meaning.cost
+                yield one_of.tied(parent, Condition(None, new, True, among=True), score=score)
+            else:
+                # "the *verse* X", where only some of what is called X are of the one kind of verse that the data knows
+                settled = self._vague(place) if len(inside) == len(meaning.nodes) else frozenset[Doubt]()
+                score = state.score + 0.9 - meaning.cost - far_cost
+                condition = Condition(None, new, negated, among=True)
+                yield one_of.tied(parent, condition, score=score, doubt=grown.doubt - settled)
+        # what is *in an* inventory is no inventory
         led = self._lead(item if place is None or place.first < item.first else place)
         if not meaning.named and ("place" not in led or "of" in led) and self._is_kind_of(near, meaning):
             gain = 1.1 if excepted else 0.5 if self._is_said(state, parent, item) else -0.6
-            condition = Condition(None, new, negated)
+            score = state.score + gain - meaning.cost - far_cost
             vague = {Doubt("vague", item.text)} if meaning.cost >= VAGUE else set[Doubt]()
-            yield grown.tied(
-                parent,
-                condition,
-                score=state.score + gain - meaning.cost - far_cost,
-                doubt=grown.doubt | vague,
-            )
-        unsure = self._unsure_name(item, meaning)
-        if parent not in self._nouns_of(state, item):
-            unsure |= {Doubt("left open", item.text)}  # "the second edition *of X*" is one of X's
-        if not meaning.named and meaning.cost >= VAGUE:
-            of_data = meaning.target is not None and (meaning.target.types or meaning.target.classes)
-            # "from *each town*", where which places are towns is not told: of each place
-            each = not meaning.category & ~PLACE and meaning.generic and PER & flags.keys()
-            unsure |= {Doubt("vague", item.text) if of_data or each else Doubt("left open", item.text)}
-        if (
-            item.sort == "name"
-            and meaning.category == int(Category.Place)
-            and "," in self.raw(item.first, item.last)
-        ):
-            unsure |= {Doubt("a place within another", item.text)}
-        asked_for = (
-            not parent and state.places[0] is None and item.sort == "name" and self._is_asked_for(item)
-        )
+            yield grown.tied(parent, Condition(None, new, negated), score=score, doubt=grown.doubt | vague)
+
+    def _is_name_of(self, state: State, item: Item, meaning: Meaning, parent: int) -> bool:
+        """Whether a name, as it is written, says what the noun of a node means."""
+        near, lead = state.nodes[parent], self._lead(item)
+        if near.named or not item.whole or self.capitals.isdisjoint(range(item.first, item.last)):
+            return False
+        both_places = near.generic and near.category & meaning.category & PLACE and "of" in lead
+        if near.cost >= VAGUE and lead and not both_places:
+            return False  # "a *member of* the Lantern Circle" is not that circle, but "the *town of* Rolling" is Rolling
+        if not self._is_said_to_be(state, parent, item):
+            return False
+        # "artists who are not *American*" are not all but that nation itself
+        ways = self._ways(state, parent, near, meaning, item) if self._is_negated(item) else ()
+        return not any(tie.last in PREMODIFYING for _, tie, _, _ in ways)
+
+    def _attach_tied(
+        self, state: State, item: Item, meaning: Meaning, parent: int, hops: int
+    ) -> Iterator[State]:
+        """The readings in which a node is tied to an item by one of the ways between the two."""
+        near, place, w = state.nodes[parent], state.places[parent], self.weights
+        flags, negated, far_cost = self._flags(item), self._is_negated(item), w.far_parent * hops
+        new, grown = len(state.nodes), self._grown(state, item, meaning)
+        others = "operators.anyone_else" in flags and meaning.named
+        unsure = self._unsure_meaning(state, item, meaning, parent)
+        headless = not parent and place is None
+        asked_for = headless and item.sort == "name" and self._is_asked_for(item)
         for gain, tie, covered, doubt in self._ways(state, parent, near, meaning, item):
             score = state.score + gain - meaning.cost - far_cost
             if len(self._highest) == BEAM and score + COMPUTED <= self._highest[0]:
@@ -1030,25 +1008,31 @@ class Grammar:
                 continue
             spine = state.spine if meaning.named else (*state.spine[: state.spine.index(parent) + 1], new)
             denied = self._denied(item, covered)
-            place = state.places[parent]
             told = place is not None and place.stems <= tie.starts and not self._lead(item).isdisjoint(OWNING)
             before = state.doubt - self._vague(place) if told else state.doubt  # "*pupils* of Bell"
             made = replace(
                 grown, covered=state.covered | covered, score=score, spine=spine, doubt=before | doubt,
                 used=grown.used | ({denied.first} if denied is not None else set()),
             )  # fmt: skip
-            made = self._computed(
-                made,
-                parent,
-                Condition(tie, new, negated or denied is not None, others=others and meaning.named),
-                item,
-                flags,
-                number,
-                meaning,
-            )
+            condition = Condition(tie, new, negated or denied is not None, others=others)
+            made = self._computed(made, parent, condition, item)
             insort(self._highest, made.score)
             del self._highest[:-BEAM]
             yield made
+
+    def _unsure_meaning(self, state: State, item: Item, meaning: Meaning, parent: int) -> frozenset[Doubt]:
+        """Why an item may not mean this, or not say it of this node."""
+        unsure = self._unsure_name(item, meaning)
+        if parent not in self._nouns_of(state, item):
+            unsure |= {Doubt("left open", item.text)}  # "the second edition *of X*" is one of X's
+        if not meaning.named and meaning.cost >= VAGUE:
+            of_data = meaning.target is not None and (meaning.target.types or meaning.target.classes)
+            # "from *each town*", where which places are towns is not told: of each place
+            each = not meaning.category & ~PLACE and meaning.generic and PER & self._flags(item).keys()
+            unsure |= {Doubt("vague", item.text) if of_data or each else Doubt("left open", item.text)}
+        if item.sort == "name" and meaning.category == PLACE and "," in self.raw(item.first, item.last):
+            unsure |= {Doubt("a place within another", item.text)}
+        return unsure
 
     @once_a_cut
     def _unknown(self, item: Item) -> Item | None:
@@ -1170,17 +1154,9 @@ class Grammar:
         found: T = self._known[key][0]
         return found
 
-    def _computed(
-        self,
-        state: State,
-        parent: int,
-        condition: Condition,
-        item: Item,
-        flags: Mapping[str, Item],
-        number: Item | None,
-        meaning: Meaning,
-    ) -> State:
+    def _computed(self, state: State, parent: int, condition: Condition, item: Item) -> State:
         """The tie as a condition, or as what operators make of it: a ranking or a group."""
+        flags, meaning = self._flags(item), state.nodes[condition.child]
         tie = condition.tie
         assert tie is not None
         timed = bool(unit := self._unit) and self._asks_for(unit)
@@ -1236,7 +1212,7 @@ class Grammar:
         again = next((one for one in self.items if REPEATEDLY in one.roles), None)
         if counted and again is not None and meaning.category & EVENT:  # "*rebuilt* more than once"
             return made(Compute(kind="rank", measure=measure, at_least=2), again)
-        if counted and (bounded := _bounds(flags, number, measure)) is not None:
+        if counted and (bounded := _bounds(flags, self._number_before(item), measure)) is not None:
             compute, without, op = bounded
             return replace(made(compute, op), without=without)
         return state.tied(parent, condition)
@@ -1659,36 +1635,13 @@ class Grammar:
         between = {*range(numbers[-1].last, item.first)}
         return numbers[-1] if len(between) < 2 or not between & (self.open | spoken) else None
 
-    def _attach_date(self, state: State, item: Item, flags: Mapping[str, Item]) -> Iterator[State]:
+    def _attach_date(self, state: State, item: Item) -> Iterator[State]:
         period = item.value if isinstance(item.value, Interval) else None
         than = item.value if isinstance(item.value, Amount) else None
-        w, spoken = self.weights, self.own.roles_within(self.words[item.first : item.last])
-        aged = not spoken.isdisjoint(("operators.earlier", "operators.later"))
-        before = item.first - 1
-        says_what = before in self.open and self.stems[before] in self.saying
-        verb = before if says_what and not self._ends_as_plural(self.words[before]) else None
+        denied, w = _places(self._flags(item), DENYING), self.weights
         for hops, parent in enumerate(reversed(state.spine)):
             near, place = state.nodes[parent], state.places[parent]
-            scored = []
-            for tie in self.ties.dates(near, self.own.code, self.said):
-                says = self._said_by(tie)
-                if than is not None and not (tie.relation in AGES or says):
-                    continue  # things are compared by their age, or by what a verb says of both
-                covered, again = says - state.covered, says & state.covered
-                gain = (
-                    sum(w.said * self._nearness(at, item, place) for at in covered)
-                    + 0.8 * len(again)
-                    - tie.cost
-                )
-                if place is not None and place.stems & tie.stems:
-                    gain += 0.3
-                gain += w.share * min(1.0, 2 * tie.share)
-                if aged and not says and tie.relation not in AGES:
-                    gain -= OF_AGE
-                if verb is not None and verb not in says:
-                    gain -= w.unsaid  # "*bought* after 1990" is not when it was made
-                scored.append((gain, tie, covered))
-            scored.sort(key=lambda one: (-one[0], len(one[1].key)))
+            scored = self._scored_dates(state, item, parent)
             unsaid = [tie for _, tie, _ in scored if not self._said_by(tie)]
             # "Without a date" denies the one that a bare year would give, not each part of it.
             for gain, tie, covered in scored[: TRIED if period is not None or than is not None else 1]:
@@ -1696,28 +1649,53 @@ class Grammar:
                     continue
                 rare = tie in unsaid and tie.share < RARE and any(one.share > 3 * tie.share for one in unsaid)
                 # When it was begun, where only that is told, is not when it was made.
-                edge = tie.relation in EDGES and not self._said_by(tie)
+                edge = tie.relation in EDGES and tie in unsaid
                 # "who *joined* it in 1890" is neither who was born then nor who died
-                life = bool(near.category & ACTOR) and tie.relation in LIFE and not self._said_by(tie)
+                life = bool(near.category & ACTOR) and tie.relation in LIFE and tie in unsaid
                 other = rare or edge or life or self._dates_more(near, tie, (one for _, one, _ in scored))
-                doubt = state.doubt | {Doubt("which date", item.text)} if other else state.doubt
-                negated = bool(flags.keys() & DENYING)
                 going_on = self._going_on(near, tie)
                 lasting = going_on is not None or self._is_office(near, place)
-                condition = Condition(tie, period=period, negated=negated, lasting=lasting)
                 yield state.tied(
                     parent,
-                    condition,
+                    Condition(tie, period=period, negated=bool(denied), lasting=lasting),
                     covered=state.covered | covered,
                     score=state.score + 0.6 + gain - w.far_parent * hops - SELDOM * rare,
-                    doubt=doubt,
-                    used=state.used
-                    | {flag.first for role, flag in flags.items() if role in DENYING}
-                    | ({going_on.first} if going_on is not None else set()),
+                    doubt=state.doubt | ({Doubt("which date", item.text)} if other else set()),
+                    used=state.used | denied | ({going_on.first} if going_on is not None else set()),
                 )
-            dated = any(tie.relation == "created_on" for _, tie, _ in scored)
-            if not dated:
-                yield from self._attach_year(state, item, parent, flags)
+            if not any(tie.relation == "created_on" for _, tie, _ in scored):
+                yield from self._attach_year(state, item, parent)
+
+    def _scored_dates(self, state: State, item: Item, parent: int) -> list[tuple[float, Tie, frozenset[int]]]:
+        """The dates that an item may say of a node, best first, with what each gains and the words that say it."""
+        w, near, place = self.weights, state.nodes[parent], state.places[parent]
+        compared, spoken = (
+            isinstance(item.value, Amount),
+            self.own.roles_within(self.words[item.first : item.last]),
+        )
+        aged = not spoken.isdisjoint(("operators.earlier", "operators.later"))
+        before = item.first - 1
+        says_what = before in self.open and self.stems[before] in self.saying
+        verb = before if says_what and not self._ends_as_plural(self.words[before]) else None
+        scored = []
+        for tie in self.ties.dates(near, self.own.code, self.said):
+            says = self._said_by(tie)
+            if compared and not (tie.relation in AGES or says):
+                continue  # things are compared by their age, or by what a verb says of both
+            covered, again = says - state.covered, says & state.covered
+            gain = sum(w.said * self._nearness(at, item, place) for at in covered)
+            gain += 0.8 * len(again)
+            gain -= tie.cost
+            if place is not None and place.stems & tie.stems:
+                gain += 0.3
+            gain += w.share * min(1.0, 2 * tie.share)
+            if aged and not says and tie.relation not in AGES:
+                gain -= OF_AGE
+            if verb is not None and verb not in says:
+                gain -= w.unsaid  # "*bought* after 1990" is not when it was made
+            scored.append((gain, tie, covered))
+        scored.sort(key=lambda one: (-one[0], len(one[1].key)))
+        return scored
 
     def _date_than(self, amount: Amount, way: Way) -> Interval | None:
         """The time before or after all dates that the thing that others are compared with has by a way; None where it has
@@ -1744,9 +1722,7 @@ class Grammar:
 
         return self._once(found, (near,), "dates more", tie.way)
 
-    def _attach_year(
-        self, state: State, item: Item, parent: int, flags: Mapping[str, Item]
-    ) -> Iterator[State]:
+    def _attach_year(self, state: State, item: Item, parent: int) -> Iterator[State]:
         """A period of whole years, or what is before or after the year of a thing, as bounds of a number that the data call a
         year, of things of whose making no other date is stated. What says when something was made says one that is but
         called a year."""
@@ -1759,6 +1735,7 @@ class Grammar:
         if any(day is not None and day[1:] != (1, 1) for day in (first, behind)):
             return
         near, lexicon, code = state.nodes[parent], self.ties.lexicon, self.own.code
+        denied = _places(self._flags(item), NEGATIONS)
         words = vocabulary(code).relations
         made = words["created_on"].says if near.category & THING else frozenset[str]()
         ways = {iri: Way(paths=((iri,),)) for iri in lexicon.years}
@@ -1782,7 +1759,7 @@ class Grammar:
                 least, most = (int(year[0]) + 1, None) if than.more else (None, int(year[0]) - 1)
             bounds = Valued(
                 way=ways[iri], least=least, most=most,
-                unit=lexicon.years[iri], negated=bool(flags.keys() & NEGATIONS),
+                unit=lexicon.years[iri], negated=bool(denied),
             )  # fmt: skip
             unsaid = len(stated) > 1 and not covered
             yield state.tied(
@@ -1791,7 +1768,7 @@ class Grammar:
                 covered=state.covered | covered,
                 score=state.score + 0.6 + self.weights.said * len(covered - state.covered) - SELDOM * unsaid,
                 doubt=state.doubt | ({Doubt("which date")} if unsaid and stems.isdisjoint(made) else set()),
-                used=state.used | {flag.first for role, flag in flags.items() if role in NEGATIONS},
+                used=state.used | denied,
             )
 
     def _going_on(self, near: Meaning, tie: Tie) -> Item | None:
@@ -1806,16 +1783,14 @@ class Grammar:
             None,
         )
 
-    def _attach_amount(
-        self, state: State, item: Item, amount: Amount, flags: Mapping[str, Item]
-    ) -> Iterator[State]:
-        negated = bool(flags.keys() & NEGATIONS)
+    def _attach_amount(self, state: State, item: Item, amount: Amount) -> Iterator[State]:
+        denied = _places(self._flags(item), NEGATIONS)
         for hops, parent in enumerate(reversed(state.spine)):
             found = self._amount_way(amount, state.nodes[parent])
             valued = self._in_unit(amount, found[0], state.nodes[parent]) if found is not None else None
             if found is None or valued is None:
                 continue
-            condition = Condition(None, number=valued[0].model_copy(update={"negated": negated}))
+            condition = Condition(None, number=valued[0].model_copy(update={"negated": bool(denied)}))
             # not both the height of the tower and that of the light
             alone = found[2] and len(found[0].types) < 2
             doubt = valued[1] if alone else valued[1] | {Doubt("which size", item.text)}
@@ -1825,7 +1800,7 @@ class Grammar:
                 covered=state.covered | {at for at in self.open if self.stems[at] in found[1]},
                 score=state.score + 0.6 + self.weights.said - self.weights.far_parent * hops,
                 doubt=state.doubt | doubt,
-                used=state.used | {flag.first for role, flag in flags.items() if role in NEGATIONS},
+                used=state.used | denied,
             )
 
     def _amount_way(self, amount: Amount, near: Meaning) -> tuple[Way, frozenset[str], bool] | None:
@@ -2024,7 +1999,9 @@ class Grammar:
         score -= sum(w.empty_verb if self.words[at] in empty else w.uncovered for at in left)
         if score < self.least:
             return  # from here on it only loses
-        denied = self.own.concord and any(one.first in used and one.roles & NEGATIONS for one in self.items)
+        denied_once = self.own.concord and any(
+            one.first in used and one.roles & NEGATIONS for one in self.items
+        )
         twice = {role for one in self.items if one.first in used for role in one.roles & MEANT}
         unused = {
             item.text
@@ -2033,7 +2010,7 @@ class Grammar:
             and item.roles & MEANT
             and item.first not in used
             and not item.roles & MEANT <= twice  # "*top* museums by number of coins"
-            and not (denied and item.roles & NEGATIONS)
+            and not (denied_once and item.roles & NEGATIONS)
             and not any(item.first <= at < item.last for at in state.covered)
         }
         if form.counts and compute.kind == "count":  # "how many does *each* museum hold" is not one number
