@@ -12,7 +12,7 @@ import math
 from bisect import insort
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial, wraps
+from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -55,11 +55,28 @@ from crmrag_query.plans.world import (
     way_literals,
 )
 from crmrag_query.questions.lexicon import Chunk
+from crmrag_query.reading.cut import (
+    ACTOR,
+    DETERMINING,
+    EVENT,
+    EXCEPTIONS,
+    FOR_EACH,
+    FURTHER,
+    MEANT,
+    OPENERS,
+    PER,
+    REPEATEDLY,
+    SECOND,
+    THING,
+    TIMES,
+    UNKNOWN_ROLE,
+    Cut,
+    Form,
+    form_of,
+)
 from crmrag_query.reading.earlier import lacks_noun
 from crmrag_query.reading.items import (
-    IDLE,
     INCLUDING,
-    JOINS,
     LASTING,
     NEGATIONS,
     Amount,
@@ -102,20 +119,6 @@ def replace(part: T, **changes: object) -> T:
     return found
 
 
-def once_a_cut(tell: Callable[[Grammar, Item], T]) -> Callable[[Grammar, Item], T]:
-    """A method that tells of an item what depends on the other items of the cut alone: found once while a cut is read."""
-
-    @wraps(tell)
-    def kept(grammar: Grammar, item: Item) -> T:
-        key = (tell, item.first, item.last)
-        if key not in grammar.of_cut:
-            grammar.of_cut[key] = tell(grammar, item)
-        found: T = grammar.of_cut[key]
-        return found
-
-    return kept
-
-
 FINISHED = 6  # of these that become plans
 BEAM = 8  # readings in the making that are kept after each item
 COMPUTED = 0.5  # points that a tie gains at most where an operator makes a ranking or a group of it
@@ -125,7 +128,6 @@ all that its operators make of it."""
 MOST_SPOKEN = 40  # names, nouns and dates of a question beyond which it is no question for a set
 MEANINGS = 4  # of an item that are tried
 TRIED = 5  # ways of an item to one thing that are tried
-ACTOR, TIME, THING = int(Category.Actor), int(Category.Time), int(Category.Thing)
 PLACE = int(Category.Place)
 
 
@@ -172,7 +174,6 @@ HAPPENING = frozenset(
     }
 )
 """Relations to the place of an event, which a preposition alone does not say: what is *in* a place need not be made there."""
-EVENT = int(Category.Event)
 BY = frozenset({"P14", "P11", "P02", "P94"})
 """Properties to who did something: behind "portraits of", who is shown is meant as well."""
 ENDS = frozenset({"from", "to"})
@@ -293,18 +294,6 @@ Tried = tuple[float, Tie, frozenset[int], frozenset[Doubt]]
 
 
 @dataclass
-class Form:
-    """What a question says of the form of its answer; ``opened``: where what opens it ends."""
-
-    counts: bool = False
-    asks: bool = False
-    who: bool = False
-    what: bool = False
-    described: bool = False
-    opened: int = 0
-
-
-@dataclass
 class Grammar:
     """A question with all that is known before it is read; ``least``: points without which a reading is not wanted."""
 
@@ -315,15 +304,11 @@ class Grammar:
     own: Language
     words: tuple[str, ...]
     stems: tuple[str, ...]
-    items: tuple[Item, ...] = ()
-    free: tuple[int, ...] = ()
-    form: Form = field(default_factory=Form)
     weights: Weights = WEIGHTS
     capitals: frozenset[int] = frozenset()
     said: frozenset[str] = frozenset()
     chunks: tuple[Chunk, ...] = ()
     earlier: Plan | None = None
-    open: frozenset[int] = frozenset()
     head_words: frozenset[int] = frozenset()
     pictured: frozenset[str] = frozenset()
     known: frozenset[int] = frozenset()
@@ -331,52 +316,40 @@ class Grammar:
     meant: tuple[Item, ...] = ()
     asides: frozenset[Doubt] = frozenset()
     least: float = -math.inf
+    cut: Cut = field(init=False)
     _said: dict[tuple[str, frozenset[int]], frozenset[int]] = field(default_factory=dict)
     _known: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
-    of_cut: dict[tuple[object, int, int], Any] = field(default_factory=dict)
     _highest: list[float] = field(default_factory=list)
 
     # reading
 
     def readings(self, items: tuple[Item, ...], base: float) -> Iterator[Reading]:
         """The readings of one cut of the question into items, but for those that cannot have `least` points."""
-        self.form = form_of(items, self.own)
-        self.form.asks = self.form.asks or self._begins_with_verb(items)
-        if self.form.asks and self._asks_for_them(items):
-            self.form.asks = False
+        form = form_of(items, self.own)
+        form.asks = (form.asks or self._begins_with_verb(items, form)) and not self._asks_for_them(items)
         items = self._with_unknown_names(items)
-        self.items, self.of_cut = items, {}
+        cut = self.cut = Cut(self.words, self.own, items, form)
         spoken = [item for item in items if item.sort in ("name", "noun", "date", "text", "amount")]
         if len(spoken) > MOST_SPOKEN:
             return
-        taken = positions(items)
-        idle = frozenset().union(*(self.own.roles[role] for role in IDLE if role in self.own.roles))
-        self.free = tuple(
-            at
-            for at, word in enumerate(self.words)
-            if at not in taken and word not in self.own.stop and word not in idle
-            if len(word) > 1 or word.isdigit()
-            if not self._is_light(at)
-        )
-        self.open = frozenset(self.free)
         self.head_words = self._head_words()
         self.asides = frozenset(self._asides())
-        if any(one.roles & NEGATIONS and self._is_cut_out(one, taken) for one in self.meant):
+        if any(one.roles & NEGATIONS and cut.taken.isdisjoint(one.places) for one in self.meant):
             base -= self.weights.unused + self.weights.denial
         empty = self.own.roles["verbs.empty"]
-        self.said = frozenset(self.stems[at] for at in self.free if self.words[at] not in empty)
+        self.said = frozenset(self.stems[at] for at in cut.free if self.words[at] not in empty)
         for state, rest in self._heads(spoken, base):
             states = [state]
-            rest = self._heads_first(rest)
+            rest = cut.heads_first(rest)
             for item in rest:
                 check()
-                hopeless = self.least - self._gained_at_most(len(self.free))
+                hopeless = self.least - self._gained_at_most(len(cut.free))
                 self._highest = [hopeless] * BEAM if item is rest[-1] else []
                 grown = [new for one in states for new in self._attach(one, item)]
                 grown += [self._without(one, item) for one in states]
                 states = sorted(grown, key=lambda one: -one.score)[:BEAM]
             for one in states[:FINISHED]:
-                left = sum(at not in one.covered for at in self.free)
+                left = sum(at not in one.covered for at in cut.free)
                 if one.score + self._gained_at_most(left) >= self.least:
                     yield from self._finished(one)
 
@@ -385,71 +358,20 @@ class Grammar:
         starts = {one.first for one in self.chunks if one.opens and one.first}
         return any(one.first in starts and one.roles & FURTHER for one in items)
 
-    def _begins_with_verb(self, items: Sequence[Item]) -> bool:
+    def _begins_with_verb(self, items: Sequence[Item], form: Form) -> bool:
         """Whether a question that no other word opens begins with a verb, and so asks yes or no: "¿se *pintó* alguna …"."""
         if not self.chunks or not self.chunks[-1].text.endswith(("?", ";", "\u037e")):
             return False
-        if self.form != Form(opened=self.form.opened) or any(one.roles & OPENERS for one in items):
+        if form != Form(opened=form.opened) or any(one.roles & OPENERS for one in items):
             return False
         first = next((at for at, word in enumerate(self.words) if word not in self.own.stop), len(self.words))
         item = any(one.first <= first < one.last for one in items)
         return first < len(self.words) and not item and self.stems[first] in self.saying
 
-    def _is_light(self, at: int) -> bool:
-        """Whether a word only makes a verb of the event right behind it, or of one before it: "were *given* an overhaul",
-        "inspections were *made*", "how many assessments did the museum *make*"."""
-        if self.words[at] not in self.own.roles["verbs.light"]:
-            return False
-        amounts = positions(item for item in self.items if item.sort in ("op", "number"))
-        after = range(at + 1, len(self.words))  # "*made* at least ten voyages"
-        behind = next(
-            (one for one in after if self.words[one] not in self.own.articles and one not in amounts), at
-        )
-        before = max((one.last for one in self.items if one.sort in SPOKEN and one.last <= at), default=0)
-        auxiliary, does = (
-            self.own.roles["verbs.be"] | self.own.roles["verbs.have"],
-            self.own.roles["verbs.do"],
-        )
-        aided = not auxiliary.isdisjoint(self.words[before:at])
-        done = max((place for place in range(at) if self.words[place] in does), default=0)
-        by = any("agent" in self.own.preposition_roles(word) for word in self.words[at + 1 : at + 3])
-        return any(
-            one.sort == "noun"
-            and (one.first == behind or (one.last == before and aided and not by) or one.last <= done)
-            and any(each.category & EVENT for each in one.meanings)
-            for one in self.items
-        )
-
-    def _heads_first(self, rest: list[Item]) -> list[Item]:
-        """The items with each noun before what stands bare before it, so that "women artists" ties women to artists."""
-        found: list[Item] = []
-        for item in rest:
-            at = len(found)
-            if at and self._is_given(found[-1], item):
-                at -= 1  # "who sent *Falkenrath* the most letters"
-            while item.sort == "noun" and at and self._modifies(found[at - 1], item, found[at:]):
-                at -= 1
-            found.insert(at, item)
-        return found
-
-    def _is_given(self, name: Item, noun: Item) -> bool:
-        """Whether a name stands between a verb and the noun for what somebody is given, or sent."""
-        if name.sort != "name" or noun.sort != "noun" or not self.own.head_last or not name.first:
-            return False
-        small = positions(one for one in self.items if one.roles & RANKING)
-        between = range(name.last, noun.first)
-        small_only = all(at in small or self.words[at] in self.own.articles for at in between)
-        return bool(between) and small_only and name.first - 1 in self.free
-
-    def _modifies(self, before: Item, noun: Item, between: Sequence[Item]) -> bool:
-        if not self.own.head_last or before.sort not in ("noun", "name"):
-            return False
-        return before.last == (between[0].first if between else noun.first)
-
     def _without(self, state: State, item: Item) -> State:
         unknown = item.score == UNKNOWN or item.sort == "amount"  # of which nothing has the number
         cost = self.weights.dropped + (0.6 if unknown else max(item.score, 0.0))
-        determined = any(one.roles & DETERMINING and one.last == item.first for one in self.items)
+        determined = any(one.roles & DETERMINING and one.last == item.first for one in self.cut.items)
         if (
             item.sort == "name" and determined
         ):  # "which *prints*" asks for these, though a name is called so, too
@@ -477,21 +399,21 @@ class Grammar:
         """What a question says that no reading can: a second question, a pronoun for something of its own, "all" and
         "only"."""
         roles = self.own.roles
-        before = positions(item for item in self.items if item.refers)
-        spoken = [item for item in self.items if item.sort in ("name", "noun", "date")]
-        small = positions(one for one in self.items if one.sort == "op")
-        if self.earlier is None and all(map(self._is_time, spoken)):
+        before = positions(item for item in self.cut.items if item.refers)
+        spoken = [item for item in self.cut.items if item.sort in ("name", "noun", "date")]
+        small = positions(one for one in self.cut.items if one.sort == "op")
+        if self.earlier is None and all(map(self.cut.is_time, spoken)):
             yield Doubt("nothing is spoken of")
         split = any(
             "operators.breakdown" in said
             for at in range(len(self.words))
             for _, said in self.own.phrases.at(self.words, at)
         )  # "how do they break down by"
-        if any(one.roles & NEVER_A_SET for one in self.items) and not split:
+        if any(one.roles & NEVER_A_SET for one in self.cut.items) and not split:
             yield Doubt("how or why")
-        telling = [one for one in self.items if one.sort != "op" or one.roles & (MEANT | WIDENING)]
+        telling = [one for one in self.cut.items if one.sort != "op" or one.roles & (MEANT | WIDENING)]
         taken = positions(telling)
-        yield from (Doubt("not said", op.text) for op in self.meant if self._is_cut_out(op, taken))
+        yield from (Doubt("not said", op.text) for op in self.meant if taken.isdisjoint(op.places))
         compared = [
             at for at, word in enumerate(self.words) if word in roles["operators.compare"] and at not in taken
         ]
@@ -501,18 +423,20 @@ class Grammar:
             if at > compared[0]
         ):
             yield Doubt("compared", self.words[compared[0]])  # "*more* finds *than* Bell"
-        for one in self.items:
+        for one in self.cut.items:
             if INCLUDING in one.roles:  # what is widened may hold other things than it is read to
                 yield Doubt("including", one.text)
-        if self.form.described and any(one.roles & WHERE_OR_WHEN for one in self.items[: self.form.opened]):
+        if self.cut.form.described and any(
+            one.roles & WHERE_OR_WHEN for one in self.cut.items[: self.cut.form.opened]
+        ):
             yield Doubt("where or when")
-        if self.form.described and len(spoken) == 1 and spoken[0].sort == "name":
+        if self.cut.form.described and len(spoken) == 1 and spoken[0].sort == "name":
             yield Doubt("one thing is described")
         for at, word in enumerate(self.words):
             if at in before:
                 continue
             article = any(
-                at < one.first <= at + 2 for one in self.items if one.sort in ("noun", "name", "number")
+                at < one.first <= at + 2 for one in self.cut.items if one.sort in ("noun", "name", "number")
             )
             somebody = word in roles["pronouns.person"] and word not in roles["pronouns.own"]
             heard = (one for one in spoken if one.last < at)
@@ -525,57 +449,46 @@ class Grammar:
                 continue
             if word in roles["pronouns.own"] and self.words[at - 1] in roles["prepositions.with"]:
                 yield Doubt("stands for something", word)
-            if word in roles["pronouns.own"] and self._is_in_clause(at):
+            if word in roles["pronouns.own"] and self.cut.is_in_clause(at):
                 yield Doubt("stands for something", word)  # "the place *where their* maker was born"
             only = any("operators.only" in role for _, role in self.own.phrases.at(self.words, at))
-            if only and not any(at < one.first <= at + 2 and one.roles & RANKING for one in self.items):
+            if only and not any(at < one.first <= at + 2 and one.roles & RANKING for one in self.cut.items):
                 yield Doubt("only", word)  # but not "just the top three"
-        if self.form.asks and not self.form.counts:
+        if self.cut.form.asks and not self.cut.form.counts:
             for item in spoken:
                 low = max(0, item.first - 2)
                 said = set(self.words[low : item.first])
                 if said & roles["operators.each"] or said & roles["operators.all"]:
                     yield Doubt("all", item.text)
-        for item in self.items:
+        for item in self.cut.items:
             if item.roles & SECOND and roles["operators.and"].intersection(
                 self.words[item.last : item.last + 1]
             ):
-                after = (one for one in self.items if item.last < one.first <= item.last + 2)
+                after = (one for one in self.cut.items if item.last < one.first <= item.last + 2)
                 yield from (Doubt("two are asked for", one.text) for one in after if one.roles & SECOND)
-            if self.form.counts and item.roles & WHERE_OR_WHEN and not self._is_relative(item):
+            if self.cut.form.counts and item.roles & WHERE_OR_WHEN and not self.cut.is_relative(item):
                 yield Doubt("two are asked for", item.text)  # "how many are *where*"
         # What "or" joins is one item; where it joins none, as of verbs, what is read holds of both or of one alone.
-        yield from (Doubt("either", item.text) for item in self.items if "operators.or" in item.roles)
-        dates = [item for item in self.items if item.sort == "date"]
+        yield from (Doubt("either", item.text) for item in self.cut.items if "operators.or" in item.roles)
+        dates = [item for item in self.cut.items if item.sort == "date"]
         either = roles["operators.or"]
         for item in dates:
             inside = self.words[item.first : item.last]
             if sum(any(map(str.isdigit, word)) for word in inside) > 1 and not either.isdisjoint(inside):
                 yield Doubt("one date or another")
 
-    @staticmethod
-    def _is_cut_out(op: Item, taken: Collection[int]) -> bool:
-        """Whether a cut has none of an operator's words among those that its items hold."""
-        return not any(at in taken for at in range(op.first, op.last))
-
-    def _is_in_clause(self, at: int) -> bool:
-        """Whether a word stands behind a question word that follows on a noun."""
-        asking = frozenset().union(*(self.own.roles[f"questions.{one}"] for one in ("where", "who", "when")))
-        behind = {one.last for one in self.items if one.sort in SPOKEN}
-        return any(self.words[place] in asking and place in behind for place in range(1, at))
-
     def _head_words(self) -> frozenset[int]:
         """Content words right behind what opens the question that are no item: an unknown noun for what is asked for."""
-        opener = next((one for one in reversed(self.items) if one.roles & DETERMINING), None)
+        opener = next((one for one in reversed(self.cut.items) if one.roles & DETERMINING), None)
         if opener is None:
             return frozenset()
-        spoken = positions(one for one in self.items if one.sort != "op")
+        spoken = positions(one for one in self.cut.items if one.sort != "op")
         verbs = self.own.auxiliaries
         small = {at for at, word in enumerate(self.words) if word in self.own.stop - verbs} - spoken
-        small |= self._choosing
+        small |= self.cut.choosing
         at, found = opener.last, list[int]()
-        while at < len(self.words) and (at in self.open or (not found and at in small)):
-            if at in self.open:
+        while at < len(self.words) and (at in self.cut.open or (not found and at in small)):
+            if at in self.cut.open:
                 found.append(at)
             at += 1
         if found and (found[0] in self.known or self.stems[found[0]] in self.saying):
@@ -583,7 +496,7 @@ class Grammar:
         if "questions.how_many" in opener.roles:
             return frozenset(found[:1])
         follows = self.words[at] if at < len(self.words) else ""
-        if found and at == len(self.words) and found[0] - 1 in self._choosing:
+        if found and at == len(self.words) and found[0] - 1 in self.cut.choosing:
             return frozenset(found[:1])  # "the three tallest *books*"
         ties = follows in verbs or self.own.preposition_roles(follows)
         return frozenset(found[:1]) if ties else frozenset()
@@ -596,21 +509,21 @@ class Grammar:
     # what is asked for
 
     def _heads(self, spoken: Sequence[Item], base: float) -> Iterator[tuple[State, list[Item]]]:
-        form, nouns = self.form, [item for item in spoken if item.sort == "noun"]
-        often = any("questions.how_often" in item.roles for item in self.items)
-        openers = [item for item in self.items if item.roles & DETERMINING]
+        form, nouns = self.cut.form, [item for item in spoken if item.sort == "noun"]
+        often = any("questions.how_often" in item.roles for item in self.cut.items)
+        openers = [item for item in self.cut.items if item.roles & DETERMINING]
         if form.counts:  # "wie viele … gibt es je …": what stands behind "how many" is counted
             openers = [one for one in openers if "questions.how_many" in one.roles] or openers
         direct = None
         referring = [item for item in spoken if item.refers]
         behind = {opener.last for opener in openers}
-        if self.words and form.what and self._dangles() and not any(one.first in behind for one in nouns):
+        if self.words and form.what and self.cut.dangles() and not any(one.first in behind for one in nouns):
             openers = []
-        nouns = [one for one in nouns if not self._is_participle(one)]
+        nouns = [one for one in nouns if not self.cut.is_participle(one)]
         for opener in reversed(openers):
-            direct = next((one for one in (*nouns, *referring) if self._stands_behind(opener, one)), None)
+            direct = next((one for one in (*nouns, *referring) if self.cut.stands_behind(opener, one)), None)
             if direct is not None:
-                direct = self._head_of(direct, nouns) if direct.sort == "noun" else direct
+                direct = self.cut.head_of(direct, nouns) if direct.sort == "noun" else direct
                 break
 
         def start(
@@ -637,14 +550,14 @@ class Grammar:
             yield start(plan_meaning(self.world, self.earlier), None, lead), list(spoken)
             if set(self.words[:1]) & self.own.roles["dialogue.only"] or lacks_noun(self.words, self.own):
                 return  # "only the women", "which are women": of those before
-        most = any(not one.roles.isdisjoint(COUNTED) for one in self.items)
-        where = any("questions.where" in one.roles for one in self.items)
+        most = any(not one.roles.isdisjoint(COUNTED) for one in self.cut.items)
+        where = any("questions.where" in one.roles for one in self.cut.items)
         if most and where and len(places := category_nodes(self.world, "Place")):
             target = Target(categories=("Place",))  # "*where* were the *most* coins found"
             asked = Meaning(places, target, generic=True, category=int(Category.Place))
             yield start(asked, None, 0.6), list(spoken)
         if form.who and direct is None:
-            said_to_be = next((noun for noun in nouns if self._is_predicate(noun)), None)
+            said_to_be = next((noun for noun in nouns if self.cut.is_predicate(noun)), None)
             if said_to_be is not None:
                 for meaning in said_to_be.meanings[:MEANINGS]:
                     if meaning.category and not meaning.category & ACTOR:
@@ -666,19 +579,20 @@ class Grammar:
                 of = direct
             elif form.counts and self._is_type(direct):
                 of = next(
-                    (noun for noun in nouns if noun.first >= direct.last and "of" in self._lead(noun)), None
+                    (noun for noun in nouns if noun.first >= direct.last and "of" in self.cut.lead(noun)),
+                    None,
                 )
             for meaning in of.meanings[:MEANINGS] if of is not None else ():
                 group = Compute(kind="group", way=Way(relations=("type",)))
-                begun = replace(start(meaning, of, 1.6), compute=group, used=self._per_words())
+                begun = replace(start(meaning, of, 1.6), compute=group, used=self.cut.per_words())
                 yield begun, [one for one in spoken if one is not of and one is not direct]
-        chosen = [direct] if direct is not None else [self._head_of(nouns[0], nouns)] if nouns else []
+        chosen = [direct] if direct is not None else [self.cut.head_of(nouns[0], nouns)] if nouns else []
         chosen += [one for one in (*nouns[:2], *referring[:1]) if one not in chosen]
         for place, item in enumerate(chosen):
             score = 0.8 if item is direct else 0.3 if not place else -0.3
-            if item is not direct and form.what and self._is_subject(item):
+            if item is not direct and form.what and self.cut.is_subject(item):
                 score -= 0.8  # "what do *paintings* show"
-            if item is not direct and self._phrase_lead(item) and item.first > 1:
+            if item is not direct and self.cut.phrase_lead(item) and item.first > 1:
                 score -= 0.8  # "what do you have *by* women artists"
             if item is not direct and self.head_words:
                 # "which *books* …" asks for no bookseller, whatever a book is here
@@ -690,7 +604,7 @@ class Grammar:
                 begun = start(meaning, item, score)
                 yield replace(begun, doubt=begun.doubt | doubt), [one for one in spoken if one is not item]
         # "is there *anything* by Monet" asks for what is his, and not whether there is a Monet
-        anything = any("questions.anything" in one.roles for one in self.items)
+        anything = any("questions.anything" in one.roles for one in self.cut.items)
         if not (anything and form.asks) and (form.asks or not chosen):
             for item in [one for one in spoken if one.sort == "name"][:2]:
                 for meaning in item.meanings[:MEANINGS]:
@@ -704,24 +618,15 @@ class Grammar:
         if (
             direct is None
             and (form.what or not nouns)
-            and (anything or not named or self._is_one_such(spoken))
-            and not (nouns and any(one.roles & SUMS.keys() for one in self.items))
+            and (anything or not named or self.cut.is_one_such(spoken))
+            and not (nouns and any(one.roles & SUMS.keys() for one in self.cut.items))
         ):  # "what is the average height *of the paintings*" asks for nothing but these
             for stem, meaning in self._happening() if often else ():  # "how often was it *repaired*"
-                covered = frozenset(at for at in self.open if self.stems[at] == stem)
+                covered = frozenset(at for at in self.cut.open if self.stems[at] == stem)
                 begun = start(meaning, None, self.weights.said)
                 yield replace(begun, covered=covered), list(spoken)
             for meaning, score in self._whatever:
                 yield start(meaning, None, score), list(spoken)
-
-    def _is_one_such(self, spoken: Sequence[Item]) -> bool:
-        """Whether a thing is asked for by what it is made of, or how: "is there *a bronze* by Rodin"."""
-        articles = self.own.roles["operators.indefinite"]
-        return any(
-            one.sort == "name" and one.first and self.words[one.first - 1] in articles
-            and all(meaning.category == int(Category.Concept) for meaning in one.meanings)
-            for one in spoken
-        )  # fmt: skip
 
     def _happening(self) -> Iterator[tuple[str, Meaning]]:
         """The events of which a word says what happened, by their type, or, where none is called so, by their class."""
@@ -756,38 +661,6 @@ class Grammar:
                 found.append((meaning, 0.0))
         return found
 
-    def _head_of(self, first: Item, nouns: Sequence[Item]) -> Item:
-        """Of nouns that stand side by side the one that is asked for: the last, in languages whose adjectives come first."""
-        if not self.own.head_last:
-            return first
-        verbs = self.own.auxiliaries
-        head = first
-        for noun in nouns:
-            if noun.first < head.last or self._is_time(noun):
-                continue
-            if self._is_plural(head) and not self._is_plural(noun):
-                break  # "which works *name* …": what stands before a noun to say more of it is in the singular
-            gap = range(head.last, noun.first)
-            joins = positions(one for one in self.items if one.roles & JOINS)
-            free = [at for at in gap if at not in joins]
-            if len(free) > 1 or any(
-                self.words[at] in self.own.stop or self.words[at] in verbs for at in free
-            ):
-                break
-            if free and not joins & set(gap):
-                break
-            head = noun
-        return head
-
-    def _is_plural(self, item: Item) -> bool:
-        """Whether a noun ends as the language's plurals do."""
-        return self._ends_as_plural(item.text)
-
-    def _ends_as_plural(self, text: str) -> bool:
-        asking = self.own.raw["asking"]
-        endings, others = (tuple(asking.get(key, ())) for key in ("plurals", "not_plurals"))
-        return text.endswith(endings) and not text.endswith(others)
-
     def _is_type(self, item: Item) -> bool:
         """Whether a noun means kinds of things."""
 
@@ -797,104 +670,24 @@ class Grammar:
 
         return self._once(means_types, (item,), "type")
 
-    def _per_words(self) -> frozenset[int]:
-        return frozenset(one.first for one in self.items if one.roles & PER)
-
-    def _dangles(self) -> bool:
-        """Whether a question ends in a preposition, whose object is what is asked for: "what are they made *of*"."""
-        return bool(self.own.preposition_roles(self.words[-1]))
-
-    def _is_subject(self, item: Item) -> bool:
-        """Whether an auxiliary stands before a noun, with nothing but small words between."""
-        at = item.first - 1
-        while at > 0 and self.words[at] in self.own.stop and self.words[at] not in self.own.roles["verbs.do"]:
-            at -= 1
-        return at >= 0 and self.words[at] in self.own.roles["verbs.do"]
-
-    def _is_time(self, item: Item) -> bool:
-        """Whether a noun means dates, of which all that is asked is whether there are any."""
-        return item.sort == "noun" and any(one.category == TIME and one.generic for one in item.meanings)
-
-    def _stands_behind(self, opener: Item, noun: Item) -> bool:
-        """Whether a noun stands right behind what opens a question: "which (of the) (five oldest) *works*", with names in the
-        genitive between."""
-        if noun.first < opener.last:
-            return False
-        verbs = self.own.auxiliaries
-        inside = positions(one for one in self.items if one.sort != "op" or one.roles & SUPERLATIVE)
-        parting = (
-            frozenset().union(*(self.own.roles[f"prepositions.{one}"] for one in PARTING))
-            - self.own.roles["prepositions.of"]
-        )
-        copula = self.own.roles["verbs.be"] if "questions.what" in opener.roles else frozenset()
-        partitive = frozenset(map(fold, self.own.raw["asking"].get("of", ())))  # which *of* the
-        for at in range(opener.last, noun.first):
-            word = self.words[at]
-            if at in inside or word == "s" or (at == opener.last and word in copula | partitive):
-                continue
-            if word not in self.own.stop or word in verbs or word in parting:
-                return False
-        names = [
-            one
-            for one in self.items
-            if one.sort == "name" and opener.last <= one.first and one.last <= noun.first
-        ]
-        return all(
-            self._lead(one) or self.words[one.last : one.last + 1] == ("s",) or one.last == noun.first
-            for one in names
-        )
-
-    def _is_participle(self, noun: Item) -> bool:
-        """Whether what may be a noun says what was done: "what was *broadcast* in 1953", without article or plural."""
-        copula = noun.first - 1
-        if copula < 1 or self.words[copula] not in self.own.roles["verbs.be"]:
-            return False
-        asks = any(copula <= one.last <= noun.first and "questions.what" in one.roles for one in self.items)
-        return asks and len(noun) == 1 and not self._is_plural(noun)
-
-    def _is_asked_for(self, item: Item) -> bool:
-        """Whether an item stands right behind "which" or "how many"."""
-        return any(
-            one.last == item.first and one.roles & {"questions.what", "questions.how_many"}
-            for one in self.items
-        )
-
-    def _is_predicate(self, noun: Item) -> bool:
-        """ "Who are the (three oldest) donors", "who were Bell's pupils": only small words, what chooses some and a genitive
-        stand between."""
-        owner = next((one for one in self.items if one.sort == "name" and one.last == noun.first - 1), None)
-        owned = owner is not None and self.words[owner.last] == "s"
-        named = range(owner.first, noun.first) if owner is not None and owned else range(0)
-        return all(
-            word in self.own.stop or at in self._choosing or at in named
-            for at, word in enumerate(self.words[: noun.first])
-            if at
-        )
-
-    @property
-    def _choosing(self) -> frozenset[int]:
-        """The words of numbers and of superlatives."""
-        chosen = [one for one in self.items if one.sort == "number" or one.roles & RANKING]
-        return positions(chosen)
-
     # tying
 
     def _attach(self, state: State, item: Item) -> Iterator[State]:
-        if self._is_time(item) and any(one.sort == "date" for one in self.items):
+        if self.cut.is_time(item) and any(one.sort == "date" for one in self.cut.items):
             yield state  # "which *date* from 1900": the date says it
             return
         amount = item.value if isinstance(item.value, Amount) else None
-        if item.sort == "date" or self._is_time(item) or (amount and amount.noun < 0 and not amount.size):
+        if item.sort == "date" or self.cut.is_time(item) or (amount and amount.noun < 0 and not amount.size):
             yield from self._attach_date(state, item)
             return
         if item.sort == "text":
-            negated = bool(self._flags(item).keys() & NEGATIONS)
+            negated = bool(self.cut.flags(item).keys() & NEGATIONS)
             condition = Condition(None, text=self.raw(item.first, item.last), negated=negated)
             if item.score == UNKNOWN:
                 score, doubt = state.score - min(0.6, 0.3 * len(item)), Doubt("unknown", item.text)
                 yield state.tied(0, condition, score=score, doubt=state.doubt | {doubt})
             else:
-                around = frozenset(at for at in self.free if abs(at - item.first) <= AROUND)
+                around = frozenset(at for at in self.cut.free if abs(at - item.first) <= AROUND)
                 yield state.tied(0, condition, covered=state.covered | around, score=state.score + 0.6)
             return
         if amount is not None:
@@ -913,11 +706,11 @@ class Grammar:
         self, state: State, item: Item, meaning: Meaning, parent: int, hops: int
     ) -> Iterator[State]:
         """The readings in which an item of a meaning says something of a node, so many nouns before it (``hops``)."""
-        if (unknown := self._unknown(item)) is not None and not meaning.named:
+        if (unknown := self.cut.unknown(item)) is not None and not meaning.named:
             yield from self._attach_unknown(state, item, meaning, parent, unknown)
             return
-        flags = self._flags(item)
-        unclear = item.refers if flags.keys() & EXCEPTIONS else self._follows_excepted(item)
+        flags = self.cut.flags(item)
+        unclear = item.refers if flags.keys() & EXCEPTIONS else self.cut.follows_excepted(item)
         if unclear:
             state = replace(state, doubt=state.doubt | {Doubt("which are left out", item.text)})
         yield from self._attach_same(state, item, meaning, parent, hops)
@@ -925,21 +718,15 @@ class Grammar:
 
     def _grown(self, state: State, item: Item, meaning: Meaning) -> State:
         """The reading with an item as its last node, that nothing ties yet."""
-        used = state.used | _places(self._flags(item), NEGATIONS | EXCEPTIONS)
+        used = state.used | _places(self.cut.flags(item), NEGATIONS | EXCEPTIONS)
         return replace(state, nodes=(*state.nodes, meaning), places=(*state.places, item), used=used)
-
-    def _is_negated(self, item: Item) -> bool:
-        """Whether what an item says is not so: what is by *someone other than* X is not denied, but by others."""
-        flags = self._flags(item)
-        left_out = "operators.except" in flags and "operators.anyone_else" not in flags
-        return left_out or not flags.keys().isdisjoint(NEGATIONS)
 
     def _attach_same(
         self, state: State, item: Item, meaning: Meaning, parent: int, hops: int
     ) -> Iterator[State]:
         """The readings in which an item says what a node itself is: its name, "the church *of Asinou*", or its kind."""
         near, place, far_cost = state.nodes[parent], state.places[parent], self.weights.far_parent * hops
-        excepted, negated = not EXCEPTIONS.isdisjoint(self._flags(item)), self._is_negated(item)
+        excepted, negated = not EXCEPTIONS.isdisjoint(self.cut.flags(item)), self.cut.is_negated(item)
         new, grown = len(state.nodes), self._grown(state, item, meaning)
         named_so = meaning.named and (excepted or self._is_name_of(state, item, meaning, parent))
         inside = shared(near.nodes, meaning.nodes) if named_so else ()
@@ -956,25 +743,25 @@ class Grammar:
                 condition = Condition(None, new, negated, among=True)
                 yield one_of.tied(parent, condition, score=score, doubt=grown.doubt - settled)
         # what is *in an* inventory is no inventory
-        led = self._lead(item if place is None or place.first < item.first else place)
+        led = self.cut.lead(item if place is None or place.first < item.first else place)
         if not meaning.named and ("place" not in led or "of" in led) and self._is_kind_of(near, meaning):
-            gain = 1.1 if excepted else 0.5 if self._is_said(state, parent, item) else -0.6
+            gain = 1.1 if excepted else 0.5 if self.cut.is_said(place, item) else -0.6
             score = state.score + gain - meaning.cost - far_cost
             vague = {Doubt("vague", item.text)} if meaning.cost >= VAGUE else set[Doubt]()
             yield grown.tied(parent, Condition(None, new, negated), score=score, doubt=grown.doubt | vague)
 
     def _is_name_of(self, state: State, item: Item, meaning: Meaning, parent: int) -> bool:
         """Whether a name, as it is written, says what the noun of a node means."""
-        near, lead = state.nodes[parent], self._lead(item)
-        if near.named or not item.whole or self.capitals.isdisjoint(range(item.first, item.last)):
+        near, lead = state.nodes[parent], self.cut.lead(item)
+        if near.named or not item.whole or self.capitals.isdisjoint(item.places):
             return False
         both_places = near.generic and near.category & meaning.category & PLACE and "of" in lead
         if near.cost >= VAGUE and lead and not both_places:
             return False  # "a *member of* the Lantern Circle" is not that circle, but "the *town of* Rolling" is Rolling
-        if not self._is_said_to_be(state, parent, item):
+        if not self.cut.is_said_to_be(state.places[parent], item):
             return False
         # "artists who are not *American*" are not all but that nation itself
-        ways = self._ways(state, parent, near, meaning, item) if self._is_negated(item) else ()
+        ways = self._ways(state, parent, near, meaning, item) if self.cut.is_negated(item) else ()
         return not any(tie.last in PREMODIFYING for _, tie, _, _ in ways)
 
     def _attach_tied(
@@ -982,12 +769,12 @@ class Grammar:
     ) -> Iterator[State]:
         """The readings in which a node is tied to an item by one of the ways between the two."""
         near, place, w = state.nodes[parent], state.places[parent], self.weights
-        flags, negated, far_cost = self._flags(item), self._is_negated(item), w.far_parent * hops
+        flags, negated, far_cost = self.cut.flags(item), self.cut.is_negated(item), w.far_parent * hops
         new, grown = len(state.nodes), self._grown(state, item, meaning)
         others = "operators.anyone_else" in flags and meaning.named
         unsure = self._unsure_meaning(state, item, meaning, parent)
         headless = not parent and place is None
-        asked_for = headless and item.sort == "name" and self._is_asked_for(item)
+        asked_for = headless and item.sort == "name" and self.cut.is_asked_for(item)
         for gain, tie, covered, doubt in self._ways(state, parent, near, meaning, item):
             score = state.score + gain - meaning.cost - far_cost
             if len(self._highest) == BEAM and score + COMPUTED <= self._highest[0]:
@@ -1007,8 +794,10 @@ class Grammar:
             if len(self._highest) == BEAM and score + COMPUTED <= self._highest[0]:
                 continue
             spine = state.spine if meaning.named else (*state.spine[: state.spine.index(parent) + 1], new)
-            denied = self._denied(item, covered)
-            told = place is not None and place.stems <= tie.starts and not self._lead(item).isdisjoint(OWNING)
+            denied = self.cut.denied(item, covered)
+            told = (
+                place is not None and place.stems <= tie.starts and not self.cut.lead(item).isdisjoint(OWNING)
+            )
             before = state.doubt - self._vague(place) if told else state.doubt  # "*pupils* of Bell"
             made = replace(
                 grown, covered=state.covered | covered, score=score, spine=spine, doubt=before | doubt,
@@ -1028,24 +817,11 @@ class Grammar:
         if not meaning.named and meaning.cost >= VAGUE:
             of_data = meaning.target is not None and (meaning.target.types or meaning.target.classes)
             # "from *each town*", where which places are towns is not told: of each place
-            each = not meaning.category & ~PLACE and meaning.generic and PER & self._flags(item).keys()
+            each = not meaning.category & ~PLACE and meaning.generic and PER & self.cut.flags(item).keys()
             unsure |= {Doubt("vague", item.text) if of_data or each else Doubt("left open", item.text)}
         if item.sort == "name" and meaning.category == PLACE and "," in self.raw(item.first, item.last):
             unsure |= {Doubt("a place within another", item.text)}
         return unsure
-
-    @once_a_cut
-    def _unknown(self, item: Item) -> Item | None:
-        """The word by which what a noun means is not known: "by *unknown* artists", "whose photographer *isn't known*"."""
-        be = self.own.roles["verbs.be"]
-        behind = (
-            one
-            for one in self.items
-            if UNKNOWN_ROLE in one.roles
-            and item.last <= one.first
-            and all(word in be for word in self.words[item.last : one.first])
-        )
-        return self._flags(item).get(UNKNOWN_ROLE) or next(behind, None)
 
     def _attach_unknown(
         self, state: State, item: Item, meaning: Meaning, parent: int, unknown: Item
@@ -1059,7 +835,7 @@ class Grammar:
             yield state.tied(
                 parent,
                 Condition(tie, negated=True),
-                covered=state.covered | covered | frozenset(range(unknown.first, unknown.last)),
+                covered=state.covered | covered | frozenset(unknown.places),
                 score=state.score + gain + self.weights.said - meaning.cost,
                 used=state.used | {unknown.first},
                 doubt=state.doubt | doubt | ({named} if named is not None else set()),
@@ -1079,38 +855,9 @@ class Grammar:
 
         return self._once(found, (near,), "unknown", tie.way)
 
-    def _denied(self, item: Item, says: Collection[int]) -> Item | None:
-        """The word behind an item that denies the verb behind itself, by which the item is tied: "did Bell *not* make"."""
-        return next(
-            (
-                one
-                for one in self.items
-                if one.roles & NEGATIONS and one.first >= item.last and one.last in says
-            ),
-            None,
-        )
-
-    def _is_of_another(self, between: range) -> bool:
-        """Whether words before a noun speak of something it has: "*place of birth* of artists", not a "*film* company"."""
-        return not self.open.isdisjoint(between) and any(
-            self.own.preposition_roles(self.words[at]) for at in between
-        )
-
-    def _follows_excepted(self, item: Item) -> bool:
-        """Whether "and" joins an item to one that is left out: "leaving out Berg and his prints"."""
-        before = [one for one in self.items if one.sort in ("name", "noun") and one.last <= item.first]
-        return (
-            bool(before)
-            and any(
-                "operators.and" in one.roles and before[-1].last <= one.first < item.first
-                for one in self.items
-            )
-            and not EXCEPTIONS.isdisjoint(self._flags(before[-1]))
-        )
-
     def _nouns_of(self, state: State, item: Item) -> Collection[int]:
         """The nodes that an item behind "of" can be tied to: the noun right before it, where a reading has that; else all."""
-        if self._lead(item) != {"of"}:
+        if self.cut.lead(item) != {"of"}:
             return range(len(state.nodes))
         of = self.own.roles["prepositions.of"]
         before = next(
@@ -1134,7 +881,7 @@ class Grammar:
             common = (
                 meaning.category & THING
                 and article in self.own.roles["operators.indefinite"]
-                and self.capitals.isdisjoint(range(item.first, item.last))
+                and self.capitals.isdisjoint(item.places)
             )
             return frozenset({Doubt("part of a name", item.text)} if common else ())
         like = meaning.named and self._once(
@@ -1156,11 +903,11 @@ class Grammar:
 
     def _computed(self, state: State, parent: int, condition: Condition, item: Item) -> State:
         """The tie as a condition, or as what operators make of it: a ranking or a group."""
-        flags, meaning = self._flags(item), state.nodes[condition.child]
+        flags, meaning = self.cut.flags(item), state.nodes[condition.child]
         tie = condition.tie
         assert tie is not None
-        timed = bool(unit := self._unit) and self._asks_for(unit)
-        pairs = next((one for one in self.items if "operators.pairs" in one.roles), None)
+        timed = bool(unit := self._unit) and self.cut.asks_for(unit)
+        pairs = self.cut.first_with("operators.pairs")
         if parent == 0 and pairs is not None and "operators.same" in flags and not meaning.named:
             ways = state.compute.ways if state.compute is not None else ()
             pairing = Compute(kind="pairs", ways=(*ways, tie.way))
@@ -1180,7 +927,7 @@ class Grammar:
         for role, ascending in SIZES if counted else ():
             if role not in flags:
                 continue
-            first = self._first(state, flags[role])
+            first = self.cut.first(flags[role], state.places[0])
             if role in COUNTED:
                 # Of all places, those that others lie in would have the most.
                 way = tie.way.stated() if tie.way.inverse and state.nodes[0].generic else tie.way
@@ -1198,75 +945,34 @@ class Grammar:
                     Compute(kind="rank", measure=measure, first=first, ascending=ascending), flags[role]
                 )
                 return replace(ranked, over=-1, doubt=doubt)
-        per = flags.get("operators.per") or flags.get("operators.breakdown") or self._split_by(item)
-        per = per or self._of_which(flags)
-        if per is not None and self._is_of_another(range(per.last, item.first)):
+        per = flags.get("operators.per") or flags.get("operators.breakdown") or self.cut.split_by(item)
+        per = per or self.cut.of_which(flags)
+        if per is not None and self.cut.is_of_another(range(per.last, item.first)):
             per = None  # "per *place of birth* of artists"
-        counts = self.form.counts or self._is_type(item)  # "treatments, *by kind*"
-        if per is None and counts and item.first and self._counts_each(item, meaning):
+        counts = self.cut.form.counts or self._is_type(item)  # "treatments, *by kind*"
+        if per is None and counts and item.first and self.cut.counts_each(item, meaning):
             per = item
         if per is not None:
             gain = COMPUTED - self.weights.scattered * (1 - min(tie.share, 1.0))
             return made(Compute(kind="group", way=tie.way), per, gain)
         measure = Measure(kind="count", way=tie.way)
-        again = next((one for one in self.items if REPEATEDLY in one.roles), None)
+        again = self.cut.first_with(REPEATEDLY)
         if counted and again is not None and meaning.category & EVENT:  # "*rebuilt* more than once"
             return made(Compute(kind="rank", measure=measure, at_least=2), again)
-        if counted and (bounded := _bounds(flags, self._number_before(item), measure)) is not None:
+        if counted and (bounded := _bounds(flags, self.cut.number_before(item), measure)) is not None:
             compute, without, op = bounded
             return replace(made(compute, op), without=without)
         return state.tied(parent, condition)
-
-    def _split_by(self, item: Item) -> Item | None:
-        """The "break down" of a question, for what stands behind "by"."""
-        down = next((one for one in self.items if "operators.breakdown" in one.roles), None)
-        return down if down is not None and "agent" in self._lead(item) and down.last <= item.first else None
-
-    def _of_which(self, flags: Mapping[str, Item]) -> Item | None:
-        """The "which" of a question that counts, before what they are counted by: "how many loans went to *which* museum"."""
-        which = flags.get("questions.what")
-        return which if which is not None and self.form.counts and not self._is_relative(which) else None
-
-    def _is_relative(self, op: Item) -> bool:
-        """Whether a question word follows on a noun: "are there churches *in which* frescoes survive"."""
-        at = op.first
-        at -= at > 0 and bool(self.own.preposition_roles(self.words[at - 1]))
-        behind = (one for one in self.items if one.last == at and at)
-        return any(one.sort in SPOKEN or "questions.there" in one.roles for one in behind)
-
-    def _counts_each(self, item: Item, meaning: Meaning) -> bool:
-        """Whether things are counted for each of a kind: each church, "by genre", "by firm"; but by women is not for each of
-        them."""
-        word, roles = self.words[item.first - 1], self.own.roles
-        if meaning.category & EVENT and self._verb_by(item) is not None:
-            return False  # "acquired *by purchase*"
-        each = any("operators.each" in one.roles and one.last == item.first for one in self.items)
-        per = word in roles["operators.per"] and (meaning.category != ACTOR or not self._is_plural(item))
-        return each or word in roles["operators.each"] or per
-
-    def _first(self, state: State, op: Item) -> int:
-        """How many are asked for: the number beside a superlative, or before what is asked for; else one."""
-        head, further = state.places[0], [one for one in self.items if one.roles & RANKING and one is not op]
-        numbers = [(one, one.value) for one in self.items if isinstance(one.value, int) and one.value]
-        for item, value in numbers:
-            before = head is not None and 0 <= head.first - item.last <= 2
-            if before or _is_beside(item, op):
-                return value
-        for item, value in numbers:
-            if any(_is_beside(item, one) for one in further):
-                return value  # "most of our costumes? Just the *top three*."
-        bare = self.words[head.first - 1] if head is not None and head.first else ""
-        return self.own.numbers.get(bare) or 1  # "les *deux* œuvres", where the two words are one phrase
 
     def _ways(self, state: State, parent: int, near: Meaning, far: Meaning, item: Item) -> list[Tried]:
         """The best ways from one node to another. Most readings, those of other cuts among them, ask for the same again."""
         place = state.places[parent]
         before = place is not None and place.sort == "noun" and item.last == place.first
-        leads = frozenset[str]() if before else self._lead(item)
-        leads -= FOR_EACH if self._split_by(item) is not None else frozenset()
-        dangling = frozenset[str]() if before or leads else self._dangling(item)
-        stands = (before, leads, dangling, not before and self._modifies_next(item))
-        heard = (self.open, self.head_words, self.said, self.form.asks, self.form.who)
+        leads = frozenset[str]() if before else self.cut.lead(item)
+        leads -= FOR_EACH if self.cut.split_by(item) is not None else frozenset()
+        dangling = frozenset[str]() if before or leads else self.cut.dangling(item)
+        stands = (before, leads, dangling, not before and self.cut.modifies_next(item))
+        heard = (self.cut.open, self.head_words, self.said, self.cut.form.asks, self.cut.form.who)
         made = partial(self._ways_anew, state, parent, near, far, item, *stands)
         return self._once(made, (near, far, item, place), "ways", parent == 0, state.covered, stands, heard)
 
@@ -1297,16 +1003,18 @@ class Grammar:
         )
         bare = before or (not leads and place is not None and place.last == item.first)
         misplaced = w.far_parent * 3 if modifies_next else 0.0
-        verb = self._verb_by(item) if leads == {"agent"} else None
+        verb = self.cut.verb_by(item) if leads == {"agent"} else None
         inside = "place" in leads and item.first > 0 and self.words[item.first - 1] in self.own.articles
         is_type, scored = self._is_type(item), []
         # "bells *in Ulm* were cast by Bell", "bells made of bronze *in Ulm*": neither verb says that it was there
         placed = "place" in leads and place is not None and not near.category & EVENT
-        verb_before = self._verb_by(item) if placed else None
-        elsewhere_said = self._said_of_others(item, place) if placed and place is not None else frozenset()
-        nearness = {at: w.said * self._nearness(at, item, place) for at in self.open}
-        denied = bool(leads) and not NEGATIONS.isdisjoint(self._flags(item))  # "not by Bell", who made none
-        even_none = self.form.asks or denied
+        verb_before = self.cut.verb_by(item) if placed else None
+        elsewhere_said = self.cut.said_of_others(item, place) if placed and place is not None else frozenset()
+        nearness = {at: w.said * self.cut.nearness(at, item, place) for at in self.cut.open}
+        denied = bool(leads) and not NEGATIONS.isdisjoint(
+            self.cut.flags(item)
+        )  # "not by Bell", who made none
+        even_none = self.cut.form.asks or denied
         # "pupils of Bell": of pupils nothing is known but that they are people, so a way has to say it
         vague = parent == 0 and near.cost >= VAGUE and not leads.isdisjoint(OWNING)
         said = self.said | near_stems if vague else self.said
@@ -1393,7 +1101,7 @@ class Grammar:
                     said_so = {word for phrase in tie.ahead if len(phrase) == ahead for word in phrase}
                     covered |= frozenset(
                         at
-                        for at in self.open
+                        for at in self.cut.open
                         if self.own.form(self.words[at]) in said_so.intersection(forms)
                         and self.words[at - 1] not in self.own.articles
                     )
@@ -1442,17 +1150,6 @@ class Grammar:
         scored.sort(key=lambda one: (-one[0], len(one[1].key), one[1].key))
         return scored[:TRIED]
 
-    def _said_of_others(self, item: Item, place: Item) -> frozenset[int]:
-        """The verbs that say nothing of what stands behind a preposition of place: those behind it, where it stands right
-        behind the noun, and those whose own preposition names a material, "*made of*"."""
-        roles, between = self.own.roles, range(place.last, item.first)
-        auxiliary = self.own.auxiliaries
-        right_behind = bool(between) and self.open.isdisjoint(between)
-        right_behind = right_behind and auxiliary.isdisjoint(self.words[at] for at in between)
-        of = roles["prepositions.material"] - roles["prepositions.place"]
-        made_of = (at for at in between[:-1] if at in self.open and self.words[at + 1] in of)
-        return frozenset((*(range(item.last, len(self.words)) if right_behind else ()), *made_of))
-
     def _leads(self, says: Collection[int]) -> bool:
         """Whether words say what those do who lead others, where the data tells in which roles people took part, or has a
         property that is called so."""
@@ -1468,14 +1165,6 @@ class Grammar:
             lambda: any(not lexicon.step_stems(iri, code).isdisjoint(stems) for iri in own),
             (), "has property", frozenset(stems),
         )  # fmt: skip
-
-    @once_a_cut
-    def _verb_by(self, item: Item) -> int | None:
-        """Where the content word stands right before the preposition of an item: "*built* by Bell"; None for none."""
-        at = item.first - 1
-        while at > 0 and not self.own.preposition_roles(self.words[at]):
-            at -= 1
-        return at - 1 if at - 1 in self.open else None
 
     def _is_of_range(self, far: Meaning, last: str) -> bool:
         return RANGES[last] in self._codes(far)
@@ -1494,56 +1183,7 @@ class Grammar:
                     if self.stems[at : at + len(phrase)] == phrase:
                         held.update(range(at, at + len(phrase)))
             found = self._said[tie.key, self.head_words] = frozenset(held)
-        return found & self.open
-
-    def _modifies_next(self, item: Item) -> bool:
-        """Whether a noun stands right behind an item, in languages in which what comes first says more of it."""
-        if not self.own.head_last:
-            return False
-        return any(one.sort == "noun" and one.first == item.last for one in self.items)
-
-    def _nearness(self, at: int, item: Item, place: Item | None) -> float:
-        """How much a word counts for an item by where it stands: between the two, right behind them, or elsewhere."""
-        first = min(item.first, place.first) if place is not None else item.first
-        last = max(item.last, place.last) if place is not None else item.last
-        if first <= at < last or 0 <= at - last <= 2 or (place is None and at < first):
-            return 1.0
-        return 0.75
-
-    @once_a_cut
-    def _lead(self, item: Item) -> frozenset[str]:
-        """Roles of the preposition before an item, or of the genitive behind it; articles between do not count."""
-        if self.words[item.last : item.last + 1] == ("s",):
-            return frozenset({"of", "agent"})
-        own = next((one for one in self.items if one.sort == "date" and one.last == item.first), None)
-        spoken = (one for one in self.items if one.sort in ("name", "noun", "date", "text"))
-        taken = positions(one for one in spoken if one is not own)  # "in *the 1652* inventory"
-        small = positions(one for one in self.items if one.sort == "op" or one is own)
-        per = positions(one for one in self.items if one.roles & PER)
-        at = item.first - 1
-        while at >= 0 and item.first - at <= 5 and at not in taken:
-            if roles := self.own.preposition_roles(self.words[at]):
-                return roles - FOR_EACH if at in per else roles
-            number = any(one.sort == "number" and one.first == at for one in self.items)
-            if self.words[at] not in self.own.stop and at not in small and not number:
-                return frozenset()
-            at -= 1
-        return frozenset()
-
-    @once_a_cut
-    def _dangling(self, item: Item) -> frozenset[str]:
-        """Roles of a preposition at the end, right behind an item, whose object the question word is: "who is X *by*"."""
-        if not self.form.who or item.last != len(self.words) - 1:
-            return frozenset()
-        return self.own.preposition_roles(self.words[-1])
-
-    @once_a_cut
-    def _phrase_lead(self, item: Item) -> frozenset[str]:
-        """Roles of the preposition before a noun and what stands bare before it: by *women* artists."""
-        before = next(
-            (one for one in self.items if one.sort in ("noun", "name") and one.last == item.first), None
-        )
-        return self._phrase_lead(before) if before is not None else self._lead(item)
+        return found & self.cut.open
 
     def _are_all(self, near: Meaning, far: Meaning) -> bool:
         """Whether another noun means the same, or all of these among others: works, which are objects."""
@@ -1562,11 +1202,11 @@ class Grammar:
             return []
         for parent, condition in state.conditions:
             item, far = state.places[condition.child], state.nodes[condition.child]
-            if item is None or parent or condition.tie is None or not self._lead(item) & OWNING:
+            if item is None or parent or condition.tie is None or not self.cut.lead(item) & OWNING:
                 continue
             one_of_them = far.named and far.category & (ACTOR | int(Category.Thing))
             if one_of_them and GROUPS.isdisjoint(self._codes(far)):  # those of a group are its members
-                return [at for at in range(place.first, place.last) if self.words[at] not in self.own.stop]
+                return [at for at in place.places if self.words[at] not in self.own.stop]
         return []
 
     def _vague(self, place: Item | None) -> frozenset[Doubt]:
@@ -1575,70 +1215,10 @@ class Grammar:
             {Doubt("vague", place.text), Doubt("left open", place.text)} if place is not None else ()
         )
 
-    def _is_said_to_be(self, state: State, parent: int, item: Item) -> bool:
-        """Whether a name stands right behind a noun that says what it is, or in its genitive."""
-        place = state.places[parent]
-        if place is None or place.sort != "noun" or item.first < place.last:
-            return False
-        between = self.words[place.last : item.first]
-        verbs = self.own.roles["verbs.have"] | self.own.roles["verbs.do"] | self.own.roles["questions.list"]
-        lead = self._lead(item)
-        if ("agent" in lead and "of" not in lead) or lead == {"about"}:
-            return False  # works *by* X and *about* X are no works named X
-        if lead and self.own.capitals_name and self._is_plural(place) and len(item.meanings[0].iris) < 2:
-            return False  # nor are the *members of* X called so
-        return all(word in self.own.stop and word not in verbs for word in between) and lead <= NAMING
-
-    def _is_said(self, state: State, parent: int, item: Item) -> bool:
-        """Whether nothing but forms of "to be" and small words without a place or an agent stand between two nouns."""
-        place = state.places[parent]
-        if place is None:
-            return False
-        if place.last == item.first or item.last == place.first:
-            return True
-        low, high = (place.last, item.first) if place.last <= item.first else (item.last, place.first)
-        inner = [
-            one
-            for one in self.items
-            if one.sort in ("name", "noun", "date") and low <= one.first and one.last <= high
-        ]
-        # "in *the 1652* inventory": what stands right before the noun is its own
-        high = min([high, *(one.first for one in inner if one.last == high)])
-        low = max([low, *(one.last for one in inner if one.last <= high)])
-        ties = frozenset().union(
-            *(self.own.roles[f"prepositions.{role}"] for role in ("place", "agent", "of", "with")),
-            self.own.roles["questions.list"],  # works that *show* X are not X
-        )
-        return all(word in self.own.stop and word not in ties for word in self.words[low:high])
-
-    @once_a_cut
-    def _flags(self, item: Item) -> dict[str, Item]:
-        """Operators right before an item, not parted from it by another one."""
-        before = [
-            one.last for one in self.items if one.sort in ("name", "noun", "date") and one.last <= item.first
-        ]
-        low = max(before, default=0)
-        return {
-            role: one
-            for one in self.items
-            if one.sort == "op" and low <= one.first and one.last <= item.first
-            for role in one.roles
-        }
-
-    @once_a_cut
-    def _number_before(self, item: Item) -> Item | None:
-        """The last number before an item, with only small words between: "*three* or more different lighthouses"."""
-        numbers = [one for one in self.items if one.sort == "number" and one.last <= item.first]
-        if not numbers:
-            return None
-        spoken = positions(one for one in self.items if one.sort in SPOKEN)
-        between = {*range(numbers[-1].last, item.first)}
-        return numbers[-1] if len(between) < 2 or not between & (self.open | spoken) else None
-
     def _attach_date(self, state: State, item: Item) -> Iterator[State]:
         period = item.value if isinstance(item.value, Interval) else None
         than = item.value if isinstance(item.value, Amount) else None
-        denied, w = _places(self._flags(item), DENYING), self.weights
+        denied, w = _places(self.cut.flags(item), DENYING), self.weights
         for hops, parent in enumerate(reversed(state.spine)):
             near, place = state.nodes[parent], state.places[parent]
             scored = self._scored_dates(state, item, parent)
@@ -1675,15 +1255,15 @@ class Grammar:
         )
         aged = not spoken.isdisjoint(("operators.earlier", "operators.later"))
         before = item.first - 1
-        says_what = before in self.open and self.stems[before] in self.saying
-        verb = before if says_what and not self._ends_as_plural(self.words[before]) else None
+        says_what = before in self.cut.open and self.stems[before] in self.saying
+        verb = before if says_what and not self.cut.ends_as_plural(self.words[before]) else None
         scored = []
         for tie in self.ties.dates(near, self.own.code, self.said):
             says = self._said_by(tie)
             if compared and not (tie.relation in AGES or says):
                 continue  # things are compared by their age, or by what a verb says of both
             covered, again = says - state.covered, says & state.covered
-            gain = sum(w.said * self._nearness(at, item, place) for at in covered)
+            gain = sum(w.said * self.cut.nearness(at, item, place) for at in covered)
             gain += 0.8 * len(again)
             gain -= tie.cost
             if place is not None and place.stems & tie.stems:
@@ -1735,7 +1315,7 @@ class Grammar:
         if any(day is not None and day[1:] != (1, 1) for day in (first, behind)):
             return
         near, lexicon, code = state.nodes[parent], self.ties.lexicon, self.own.code
-        denied = _places(self._flags(item), NEGATIONS)
+        denied = _places(self.cut.flags(item), NEGATIONS)
         words = vocabulary(code).relations
         made = words["created_on"].says if near.category & THING else frozenset[str]()
         ways = {iri: Way(paths=((iri,),)) for iri in lexicon.years}
@@ -1749,7 +1329,7 @@ class Grammar:
             says = (
                 stems | made if stems <= date_stems(code) else stems | (words[like].says if like else set())
             )
-            covered = frozenset(at for at in self.open if self.stems[at] in says)
+            covered = frozenset(at for at in self.cut.open if self.stems[at] in says)
             least, most = first and first[0], behind and behind[0] - 1
             if than is not None:
                 named = self.world.nodes_of(than.than)
@@ -1776,7 +1356,7 @@ class Grammar:
         return next(
             (
                 one
-                for one in self.items
+                for one in self.cut.items
                 if LASTING in one.roles
                 and (near.category & EVENT or not tie.stems.isdisjoint(self.stems[one.first : one.last]))
             ),
@@ -1784,7 +1364,7 @@ class Grammar:
         )
 
     def _attach_amount(self, state: State, item: Item, amount: Amount) -> Iterator[State]:
-        denied = _places(self._flags(item), NEGATIONS)
+        denied = _places(self.cut.flags(item), NEGATIONS)
         for hops, parent in enumerate(reversed(state.spine)):
             found = self._amount_way(amount, state.nodes[parent])
             valued = self._in_unit(amount, found[0], state.nodes[parent]) if found is not None else None
@@ -1797,7 +1377,7 @@ class Grammar:
             yield state.tied(
                 parent,
                 condition,
-                covered=state.covered | {at for at in self.open if self.stems[at] in found[1]},
+                covered=state.covered | {at for at in self.cut.open if self.stems[at] in found[1]},
                 score=state.score + 0.6 + self.weights.said - self.weights.far_parent * hops,
                 doubt=state.doubt | doubt,
                 used=state.used | denied,
@@ -1920,22 +1500,22 @@ class Grammar:
 
     def _is_office(self, near: Meaning, place: Item | None) -> bool:
         """Whether what is said of somebody is a time in which they were it: "who was *mayor* in 1475"."""
-        said = self.form.who and place is not None and place.sort == "noun"
-        return said and bool(near.category & EVENT) and place is not None and self._is_predicate(place)
+        said = self.cut.form.who and place is not None and place.sort == "noun"
+        return said and bool(near.category & EVENT) and place is not None and self.cut.is_predicate(place)
 
     # plans
 
     def _gained_at_most(self, left: int) -> float:
         """The points that a reading can gain once it is finished, which so many words are left to say."""
-        meant = self._unit or any(one.roles & MEANT for one in self.items)
+        meant = self._unit or any(one.roles & MEANT for one in self.cut.items)
         return PER_WORD * left + (BY_OPERATORS if meant else BY_TYPE)
 
     def _finished(self, state: State) -> Iterator[Reading]:
-        w, form = self.weights, self.form
+        w, form = self.weights, self.cut.form
         head, place = state.nodes[0], state.places[0]
         again = self._told_again(state)
-        left = [at for at in self.free if at not in state.covered and at not in again]
-        ops = {role: item for item in self.items if item.sort == "op" for role in item.roles}
+        left = [at for at in self.cut.free if at not in state.covered and at not in again]
+        ops = {role: item for item in self.cut.items if item.sort == "op" for role in item.roles}
         unit, asides = self._unit, self.asides
         if state.compute is None and not form.counts:
             made = self._ranked_by_name(state, ops) or self._summed(state, ops)
@@ -1944,12 +1524,12 @@ class Grammar:
             if made is not None:
                 state = self._with_made(state, made, ops)
                 left = [at for at in left if at not in made.says]
-        dates = self._best_dates(head) if unit and self._is_split(unit, ops) else []
+        dates = self._best_dates(head) if unit and self.cut.is_split(unit, ops) else []
         open_words = left
         if dates:
             # "made per century": these words say the date
             left = [at for at in left if at not in self._said_by(dates[0])]
-            open_words = [at for at in left if self.words[at] not in self._unit_words()]
+            open_words = [at for at in left if self.words[at] not in self.cut.unit_words()]
         bare: Bare | None = None
         extra: list[Constraint] = []
         if open_words and (not head.named or (form.asks and not form.described)):
@@ -1965,7 +1545,7 @@ class Grammar:
                 denied = _places(ops, DENYING) if found.related.negated else frozenset[int]()
                 state = replace(state, score=state.score + found.gain, used=state.used | denied)
                 left = [at for at in left if at not in found.says]
-        timed = bool(unit) and self._asks_for(unit)
+        timed = bool(unit) and self.cut.asks_for(unit)
         if state.compute is None and not form.counts and not timed:
             ranked = self._ranked(state, ops)
             if ranked is not None:
@@ -1975,7 +1555,7 @@ class Grammar:
             edge = EDGES.get(dates[0].relation, "span")
             by_date = Compute(kind="group", way=dates[0].way, by=unit, edge=edge, first=most)  # type: ignore[arg-type]
             state = self._with_made(state, Made(by_date, 0.5, _places(ops, PER | {"operators.most"})), ops)
-            left = [at for at in left if self.words[at] not in self._unit_words()]
+            left = [at for at in left if self.words[at] not in self.cut.unit_words()]
         compute, score, used = state.compute, state.score, state.used
         enumerated = (
             place is not None and place.joined >= ENUMERATED
@@ -1994,18 +1574,18 @@ class Grammar:
             # "how many *kilos* does it weigh"
             left = [at for at in left if known_unit(self.words[at]) is None]
         if compute.measure is not None and compute.measure.kind in ("earliest", "latest"):
-            spoken = self._unit_words() | self.own.roles["time.date"]
+            spoken = self.cut.unit_words() | self.own.roles["time.date"]
             left = [at for at in left if self.words[at] not in spoken]
         score -= sum(w.empty_verb if self.words[at] in empty else w.uncovered for at in left)
         if score < self.least:
             return  # from here on it only loses
         denied_once = self.own.concord and any(
-            one.first in used and one.roles & NEGATIONS for one in self.items
+            one.first in used and one.roles & NEGATIONS for one in self.cut.items
         )
-        twice = {role for one in self.items if one.first in used for role in one.roles & MEANT}
+        twice = {role for one in self.cut.items if one.first in used for role in one.roles & MEANT}
         unused = {
             item.text
-            for item in self.items
+            for item in self.cut.items
             if item.sort == "op"
             and item.roles & MEANT
             and item.first not in used
@@ -2037,9 +1617,9 @@ class Grammar:
         doubt |= {one for one in state.doubt if not (acquired and one.why == "without an object")}
         unused |= self._numbers_but(plan)
         if compute.kind == "group":
-            unused -= {item.text for item in self.items if item.roles & PER}
+            unused -= {item.text for item in self.cut.items if item.roles & PER}
         score -= w.unused * len(unused)
-        score -= w.denial * any(one.text in unused and one.roles & NEGATIONS for one in self.items)
+        score -= w.denial * any(one.text in unused and one.roles & NEGATIONS for one in self.cut.items)
         if compute.kind in ("list", "count", "ask") and not where and head.generic:
             score -= 1.0
         doubt |= self._told_of_few(plan)
@@ -2052,10 +1632,10 @@ class Grammar:
         named = frozenset(
             one.text for one in state.places if one is not None and one.sort == "name" and not one.refers
         )
-        named |= {one.text for one in self.items if isinstance(one.value, Amount) and one.value.than}
+        named |= {one.text for one in self.cut.items if isinstance(one.value, Amount) and one.value.than}
         refers = any(one is not None and one.refers for one in state.places)
         same = None
-        if bare is not None and place is not None and self._leads_to_more(bare.says):
+        if bare is not None and place is not None and self.cut.leads_to_more(bare.says):
             others = [one for one in where if one is not bare.related]
             kept = bare.related in where
             same = plan.model_copy(update={"where": tuple(others if kept else [*where, bare.related])})
@@ -2081,15 +1661,15 @@ class Grammar:
         if related.way.types and by_role and self.ties.has_both:
             state = replace(state, doubt=state.doubt | {Doubt("in which role")})
         if state.compute is None:
-            often = None if self.form.counts else self._most_often(state, bare, ops)
+            often = None if self.cut.form.counts else self._most_often(state, bare, ops)
             if often is not None:
                 return self._with_made(state, often, ops)
-            if not related.negated and any(self._splits(item, bare.says, left) for item in self.items):
+            if not related.negated and any(self._splits(item, bare.says, left) for item in self.cut.items):
                 verb = " ".join(self.words[at] for at in sorted(bare.says))
                 noun = any(self._names_end(related.way, self.stems[at]) for at in bare.says)
                 doubt = frozenset(() if noun else {Doubt("vague", verb)})
                 group = Compute(kind="group", way=related.way)  # "by *denomination*"
-                return self._with_made(state, Made(group, 0.5, self._per_words(), doubt=doubt), ops)
+                return self._with_made(state, Made(group, 0.5, self.cut.per_words(), doubt=doubt), ops)
         # "Never restored" is what is not recorded; but all was made by somebody at some time. What happened to a thing is
         # said by what events of that kind are called, and people may have done it or have met with it.
         ways, paths = related.way.relations, related.way.paths
@@ -2161,14 +1741,14 @@ class Grammar:
             return None
         gain, node, tie, says = best
         negated = any(
-            item.roles & DENYING and item.first not in state.used and self._denies(item, says)
-            for item in self.items
+            item.roles & DENYING and item.first not in state.used and self.cut.denies(item, says)
+            for item in self.cut.items
         )
         done = tie.relation == CARRIED_OUT and not tie.inverse  # by somebody, known or not
         every = (tie.relation and tie.share >= NEARLY_ALL and not state.nodes[0].named) or done
         if every and not ops.keys() & DENYING and not node:
             return Bare(node, Related(way=tie.way), says, 0.3 * len(says), False)
-        if tie.relation in CREATION and not node and not negated and self._has_subject(says):
+        if tie.relation in CREATION and not node and not negated and self.cut.has_subject(says):
             return Bare(node, Related(way=tie.way), says, 0.3 * len(says), False)
         # "Never restored": neither by anybody nor on any date; but what was made was made by somebody that is not known.
         if negated and tie.relation and not tie.inverse and tie.relation not in CREATION:
@@ -2186,12 +1766,6 @@ class Grammar:
             return one
         return Texted(texts=("false" if one.negated else "true",), way=one.way, whole=True)
 
-    def _denies(self, op: Item, says: frozenset[int]) -> bool:
-        """Whether a small word denies what some words say, and not a verb of its own: "lent out and *not* back yet"."""
-        verbs = self.own.roles["verbs.empty"]
-        behind = [at for at in range(op.last, len(self.words)) if at in self.free or self.words[at] in verbs]
-        return not behind or not says.isdisjoint(behind)
-
     def _told_again(self, state: State) -> frozenset[int]:
         """The words right before nouns that the names of the classes of these hold as well: "*mosaic* floors" are floors
         where these are of the class "mosaic pavement"; and between an article and a whole name, where they say what it is
@@ -2200,27 +1774,14 @@ class Grammar:
         for meaning, place in zip(state.nodes, state.places, strict=True):
             before = place.first - 1 if place is not None else -1
             if place is not None and place.sort == "name" and before > 0:
-                named = (
-                    place.whole
-                    and not place.refers
-                    and not self.capitals.isdisjoint(range(place.first, place.last))
-                )
-                if named and before in self.open and self.words[before - 1] in self.own.articles:
+                named = place.whole and not place.refers and not self.capitals.isdisjoint(place.places)
+                if named and before in self.cut.open and self.words[before - 1] in self.own.articles:
                     found.add(before)
                 continue
-            classes = meaning.target.classes if before in self.open and meaning.target else ()
+            classes = meaning.target.classes if before in self.cut.open and meaning.target else ()
             if classes and all(self.stems[before] in self.kinds.class_names(one) for one in classes):
                 found.add(before)
         return frozenset(found)
-
-    def _has_subject(self, says: Collection[int]) -> bool:
-        """Whether somebody is named between an auxiliary and a verb, who does what it says: "how many *did each newspaper
-        print*"."""
-        does = [at for at, word in enumerate(self.words) if word in self.own.roles["verbs.do"]]
-        before = [at for at in does if at < min(says)]
-        return bool(before) and any(
-            one.sort in SPOKEN and before[-1] < one.first and one.last <= min(says) for one in self.items
-        )
 
     def _most_often(self, state: State, bare: Bare, ops: Mapping[str, Item]) -> Made | None:
         """A ranking by how often something happened that a verb says, "*repaired* most often", "*twice* repaired"; None for
@@ -2231,7 +1792,7 @@ class Grammar:
             if role not in ops or ops[role].first in state.used or not done_to:
                 continue
             behind = ops[role].last
-            if role != REPEATEDLY and behind in self.free and behind not in bare.says:
+            if role != REPEATEDLY and behind in self.cut.free and behind not in bare.says:
                 continue  # "the most *orders*"
             steps_of = (path for id in related.way.relations for path in self.world.relations[id].paths)
             paths = (*related.way.paths, *steps_of)
@@ -2242,7 +1803,7 @@ class Grammar:
             way = Way(paths=tuple(steps), types=related.way.types)
             ends = pairs(self.world, way, state.nodes[0].nodes, literals=False).cell
             if len(ends) and (self.world.adjacency.categories[ends] & EVENT).all():
-                measure, first = Measure(kind="count", way=way), self._first(state, ops[role])
+                measure, first = Measure(kind="count", way=way), self.cut.first(ops[role], state.places[0])
                 if role == REPEATEDLY:
                     rank = Compute(kind="rank", measure=measure, at_least=2)
                 else:
@@ -2269,7 +1830,7 @@ class Grammar:
         if item is None or not tied:
             return False
         if item.first > max(says):
-            return item.first - max(says) <= 3 and "of" in self._lead(item)
+            return item.first - max(says) <= 3 and "of" in self.cut.lead(item)
         between = {*self.words[item.last : min(says)]}
         roles = self.own.roles
         relative = (
@@ -2284,7 +1845,7 @@ class Grammar:
         """The reading with what is said of something that is tied to what is asked for: a condition of it, or, behind "per",
         what things are counted by."""
         node, related = bare.node, bare.related
-        splits = any(self._follows(item, bare.says) for item in self.items if item.roles & PER)
+        splits = any(self.cut.follows(item, bare.says) for item in self.cut.items if item.roles & PER)
         own = next(one for parent, one in state.conditions if not parent and one.child == node)
         if (
             splits
@@ -2296,16 +1857,10 @@ class Grammar:
             inner = any(parent == node for parent, _ in state.conditions) or not state.nodes[node].generic
             conditions = tuple(one for one in state.conditions if inner or one[1] is not own)
             group = Compute(kind="group", way=followed_by(own.tie.way, related.way))
-            used, score = state.used | self._per_words(), state.score + 0.5
+            used, score = state.used | self.cut.per_words(), state.score + 0.5
             return replace(state, conditions=conditions, compute=group, used=used, score=score)
         tie = Tie(related.way, "", frozenset(), 0.0, "")
         return state.tied(node, Condition(tie, negated=related.negated))
-
-    def _follows(self, op: Item, said: Collection[int]) -> bool:
-        """Whether words stand right behind a small word, with nothing but small words between."""
-        return all(self.words[at] in self.own.stop for at in range(op.last, min(said))) and op.last <= min(
-            said
-        )
 
     def _splits(self, op: Item, says: Collection[int], left: Collection[int]) -> bool:
         """Whether a small word counts by what words lead to: "by *denomination*"; "did each *sponsor* fund", whatever that
@@ -2316,7 +1871,7 @@ class Grammar:
         if behind in says:  # but not "*sewn* in each of our *sewing* rooms"
             again = any(self.stems[at] == self.stems[behind] for at in says if at < op.first)
             return bool(op.roles & PER) and not again
-        each = "operators.each" in op.roles and self.form.counts
+        each = "operators.each" in op.roles and self.cut.form.counts
         return each and behind in left and behind not in self.known
 
     def _names_end(self, way: Way, stem: str) -> bool:
@@ -2326,42 +1881,13 @@ class Grammar:
         ends += [lexicon.far_stems(path[-1], self.own.code) for path in way.paths]
         return any(stem in some for some in ends)
 
-    def _leads_to_more(self, said: Collection[int]) -> bool:
-        """Whether something that ties stands behind words: "*painted* on ivory", not "and were *born* there"."""
-        if any(one.first > max(said) for one in self.items if one.sort in ("name", "noun", "date")):
-            return True
-        return any(word in self._unit_words() for word in self.words[max(said) + 1 :])
-
     @cached_property
     def _unit(self) -> str:
         """The unit of time that the question has a word for, "" for none."""
-        idle = positions(one for one in self.items if "operators.aside" in one.roles)
+        idle = positions(one for one in self.cut.items if "operators.aside" in one.roles)
         behind = (*self.words[1:], "")  # but not "over the years", nor "after the year 2000"
         words = {word for at, word in enumerate(self.words) if at not in idle and not behind[at].isdigit()}
         return next((unit for unit in TIMES if words & self.own.roles[f"time.{unit}"]), "")
-
-    def _is_split(self, unit: str, ops: Mapping[str, Item]) -> bool:
-        """Whether what is asked for is told apart by a unit of time: per century, in which decade most."""
-        if not ops.keys().isdisjoint(PER) or self._each(unit):
-            return True
-        if self.form.counts and self._stands_before(unit, self.own.roles["operators.per"]):
-            return True  # "par an", where the word names makers, too
-        return "operators.most" in ops and self._asks_for(unit)
-
-    def _each(self, unit: str) -> bool:
-        return self._stands_before(unit, self.own.roles["operators.every"])
-
-    def _asks_for(self, unit: str) -> bool:
-        """Whether a unit of time is what is asked for: "in which *century*"."""
-        return self._stands_before(unit, self.own.roles["questions.what"])
-
-    def _stands_before(self, unit: str, small: Collection[str]) -> bool:
-        """Whether one of some small words stands right before a unit of time."""
-        words = self.own.roles[f"time.{unit}"]
-        return any(word in words and at and self.words[at - 1] in small for at, word in enumerate(self.words))
-
-    def _unit_words(self) -> frozenset[str]:
-        return frozenset().union(*(self.own.roles[f"time.{unit}"] for unit in TIMES))
 
     def _best_dates(self, near: Meaning) -> list[Tie]:
         scored = []
@@ -2390,7 +1916,7 @@ class Grammar:
         near = state.nodes[0]
 
         def rank(op: Item, measure: Measure, ascending: bool, gain: float) -> Made:
-            first = self._first(state, op)
+            first = self.cut.first(op, state.places[0])
             compute = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
             return Made(compute, gain, frozenset({op.first}))
 
@@ -2400,7 +1926,7 @@ class Grammar:
             ("operators.sort_date", "earliest", True),
         ):
             if role in ops and ops[role].first not in state.used:
-                if role == "operators.sort_date" and self._first(state, ops[role]) < 2:
+                if role == "operators.sort_date" and self.cut.first(ops[role], state.places[0]) < 2:
                     continue
                 if dates := self._best_dates(near):
                     measure = Measure(kind=kind, way=dates[0].way)  # type: ignore[arg-type]
@@ -2413,7 +1939,7 @@ class Grammar:
                     return rank(ops[role], Measure(kind="count", way=near.only.way), ascending, 0.4)
         for role, ascending in MOST:
             if role in ops and ops[role].first not in state.used:
-                if self._is_of_noun(ops[role], state.places[0]):
+                if self.cut.is_of_noun(ops[role], state.places[0]):
                     return None
                 if (way := self._paid(near)) is not None:  # "cost the most"
                     return rank(ops[role], Measure(kind="value", way=way), ascending, 0.6)
@@ -2432,29 +1958,24 @@ class Grammar:
         """A ranking of people by how much they did of what a verb says, "who *painted* the most?"; None where something is
         counted that a noun names."""
         near = state.nodes[0]
-        if near.named or not near.category & ACTOR or not self.open:
+        if near.named or not near.category & ACTOR or not self.cut.open:
             return None
         for role, ascending in MOST:
             op = ops.get(role)
-            if op is None or op.first in state.used or op.last in self.open:
+            if op is None or op.first in state.used or op.last in self.cut.open:
                 continue
-            if self._is_of_noun(op, state.places[0]):
+            if self.cut.is_of_noun(op, state.places[0]):
                 continue
             works, unsaid = self._works
             ways = self._ways(state, 0, near, works, unsaid) if len(works.nodes) else []
             done = next(((tie, covered) for _, tie, covered, _ in ways if covered), None)
             if done is not None:
                 tie, says = done
-                measure, first = Measure(kind="count", way=tie.way), self._first(state, op)
+                measure, first = Measure(kind="count", way=tie.way), self.cut.first(op, state.places[0])
                 rank = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
                 doubt = frozenset(() if tie.relation else {Doubt("no word for", tie.key)})
                 return Made(rank, self.weights.said + COMPUTED, frozenset({op.first}), says, doubt)
         return None
-
-    def _is_of_noun(self, op: Item, head: Item | None) -> bool:
-        """Whether what stands right behind a superlative is what there is most of, "the most *platinum prints*", and not what
-        is asked for: "the most prolific *artists*"."""
-        return any(one.first == op.last for one in self.items if one.sort in SPOKEN and one is not head)
 
     def _ranked_by_name(self, state: State, ops: Mapping[str, Item]) -> Made | None:
         """A ranking by the number that the word right behind a superlative names, "the most *seats*"."""
@@ -2463,11 +1984,11 @@ class Grammar:
             if op is None or op.first in state.used:
                 continue
             at = next((at for at in range(op.last, last) if self.words[at] not in self.own.stop), last)
-            found = self._number_called(self.stems[at], state.nodes[0]) if at in self.open else None
+            found = self._number_called(self.stems[at], state.nodes[0]) if at in self.cut.open else None
             if found is not None:
                 measure = Measure(kind="value", way=found[0])
-                first = self._first(state, op)
-                said = frozenset(at for at in self.open if self.stems[at] in found[1])
+                first = self.cut.first(op, state.places[0])
+                said = frozenset(at for at in self.cut.open if self.stems[at] in found[1])
                 rank = Compute(kind="rank", measure=measure, first=first, ascending=ascending)
                 return Made(rank, self.weights.said + COMPUTED, _places(ops, RANKING), said)
         return None
@@ -2480,16 +2001,16 @@ class Grammar:
             return None
         near, op, way = state.nodes[0], ops[role], None
         said = frozenset[int]()
-        behind = [at for at in range(op.last, len(self.words)) if at in self.open]
+        behind = [at for at in range(op.last, len(self.words)) if at in self.cut.open]
         for at in behind if role != "operators.altogether" else ():
             if (found := self._number_called(self.stems[at], near)) is not None:
-                way, said = found[0], frozenset(at for at in self.open if self.stems[at] in found[1])
+                way, said = found[0], frozenset(at for at in self.cut.open if self.stems[at] in found[1])
                 break
         if way is None and (way := self._paid(near)) is not None:
             known = frozenset().union(*(one.says | one.ends for one in self._quantities.values()))
-            said = frozenset(at for at in self.open if self.stems[at] in known)
+            said = frozenset(at for at in self.cut.open if self.stems[at] in known)
         if way is None:
-            sizes = {at: name for at in self.free if (name := size_of(self.words[at], self.own))}
+            sizes = {at: name for at in self.cut.free if (name := size_of(self.words[at], self.own))}
             sized = next(filter(None, (self.sized(name, near) for name in sizes.values())), None)
             way, said = (None if sized is None else sized[0]), frozenset(sizes)
         if way is None and near.target is not None and self._are_dimensions(near):
@@ -2548,7 +2069,7 @@ class Grammar:
 
     @cached_property
     def _acts(self) -> list[Target]:
-        requests = positions(one for one in self.items if "questions.list" in one.roles)
+        requests = positions(one for one in self.cut.items if "questions.list" in one.roles)
         return self.kinds.acts(frozenset(stem for at, stem in enumerate(self.stems) if at not in requests))
 
     def _acquired_as(
@@ -2588,7 +2109,9 @@ class Grammar:
     def _numbers_but(self, plan: Plan) -> set[str]:
         """The numbers of a question that its plan does not have: "grave *12*"."""
         said = [
-            (one.text, one.value) for one in self.items if one.sort == "number" and isinstance(one.value, int)
+            (one.text, one.value)
+            for one in self.cut.items
+            if one.sort == "number" and isinstance(one.value, int)
         ]
         if not said:
             return set()
@@ -2707,7 +2230,7 @@ class Grammar:
             texts = item.called or (self.raw(item.first, item.last),)
             return Plan(where=(Texted(texts=texts, whole=True),))
         where = []
-        for at in range(item.first, item.last):
+        for at in item.places:
             if at in self.capitals:
                 where.append(Texted(texts=(self.words[at],), whole=True))
             elif self.words[at] not in self.own.stop:  # "commission" for "commissioned"
@@ -2739,10 +2262,6 @@ def _scaled(bounds: Valued, by: float, unit: str = "") -> Valued:
     return bounds.model_copy(update={"least": least, "most": most, "unit": unit})
 
 
-NAMING = frozenset({"of", "material", "about", "from", "agent"})
-"""Roles of prepositions before the name of what a noun says: the church *of* Asinou."""
-FOR_EACH = frozenset({"to", "agent"})
-"""Roles of prepositions that say nothing of what is counted by: "*for each* emperor", "down *by* maker"."""
 UNASKED = 3.0
 """Points that a reading loses which leaves out what is asked for."""
 IS_SUCH = frozenset({"P2", "P32", "P45"})
@@ -2752,38 +2271,22 @@ ENUMERATED = 3
 OWNING = frozenset({"of", "agent", "about"})
 """Roles of prepositions behind a noun that says a relation itself: works *of*, portraits *of*."""
 NEARLY_ALL = 0.9  # a share of the things asked for
-SECOND = frozenset(
-    f"questions.{one}" for one in ("who", "where", "when", "what", "how_many", "how_much", "how_long")
-)
-FURTHER = frozenset({"questions.list", "questions.what"})
-SPOKEN = frozenset({"name", "noun"})
-"""Sorts of items that speak of something."""
 WHERE_OR_WHEN = frozenset({"questions.where", "questions.when"})
 NEVER_A_SET = frozenset({"questions.how", "questions.how_long", "questions.how_much", "questions.why"})
 FAR = 0.9  # the cost of a walk through several things with names of their own
 RARE, SELDOM = 0.3, 1.5
 """A share of the things asked for that have a date, where another is more common, and what a reading loses by such a date."""
-PARTING = ("agent", "with", "about", "to", "from")
-"""Prepositions behind which no noun is what a question asks for: "what do you have *by* artists"."""
 AROUND = 6  # words from a title's text within which others only say that it is one
-UNKNOWN_ROLE = "operators.unknown"
-REPEATEDLY = "operators.repeatedly"
 MOST_CALLED = 20_000  # entities whose names are looked at for a question
 DENYING = NEGATIONS | {UNKNOWN_ROLE}
 """Roles of words by which something is not so, or not known to be."""
 UNKNOWN = -0.4
 """The score of a run of capitalised words that names nothing of the data."""
-DETERMINING = frozenset(
-    {"questions.what", "questions.how_many", "questions.kind", "questions.list", "questions.there"}
-)
-OPENERS = DETERMINING | SECOND
-EXCEPTIONS = frozenset({"operators.except", "operators.anyone_else"})
 MOST = (("operators.most", False), ("operators.fewest", True))
 SIZES = (
     ("operators.most", False), ("operators.highest", False), ("operators.fewest", True), ("operators.lowest", True),
 )  # fmt: skip
 """Superlatives of a number, and whether the least comes first."""
-TIMES = ("century", "decade", "year")
 TEMPORAL = frozenset({"operators.earliest", "operators.latest", "operators.sort_date"})
 COUNTED = frozenset({"operators.most", "operators.fewest"})
 """Of these those of how many things there are."""
@@ -2792,13 +2295,6 @@ BOUNDS = (
     ("operators.at_least", 0, None), ("operators.or_more", 0, None), ("operators.more_than", 1, None),
 )  # fmt: skip
 """Operators before a number of things, with what to add to it for the least that things have, and for what they have not."""
-SUPERLATIVE = RANKING | {"operators.every", "operators.not", "operators.both"}
-MEANT = NEGATIONS | EXCEPTIONS | RANKING | frozenset({
-    "operators.more_than", "operators.less_than", "operators.exactly", "operators.at_least", "operators.at_most",
-    "operators.breakdown", "operators.per", "operators.titles", "operators.unknown", "operators.same", "operators.pairs",
-    "operators.compare", "operators.mean", "operators.total", REPEATEDLY, LASTING,
-})  # fmt: skip
-"""Operators that change what is asked for: a reading that does not use one is not whole."""
 SUMS: Mapping[str, Literal["total", "mean"]] = {
     "operators.mean": "mean", "operators.total": "total", "operators.altogether": "total",
 }  # fmt: skip
@@ -2827,16 +2323,11 @@ AGES, OF_AGE = frozenset({"created_on", "born_on", "founded_on", "happened_on"})
 """Dates by which things are old or young, and what any other loses where "older than 1400" is asked."""
 CREATION = frozenset({"created_by", "created_in", "created_on", "created_during", "production"})
 ACQUIRING = frozenset({"acquired_by", "acquired_on", "acquired_in", "acquisition", "given_by"})
-PER = frozenset({"operators.per", "operators.breakdown"})
 
 
 def _places(ops: Mapping[str, Item], roles: Collection[str]) -> frozenset[int]:
     """Where the operators stand that have one of some roles."""
     return frozenset(op.first for role, op in ops.items() if role in roles)
-
-
-def _is_beside(item: Item, op: Item) -> bool:
-    return abs(item.first - op.last) <= 1 or abs(op.first - item.last) <= 1
 
 
 def _is_acquisition(part: Part) -> bool:
@@ -2870,39 +2361,6 @@ def counting(compute: Compute, to: Anchor) -> Compute:
     if compute.measure is None:
         return compute.model_copy(update={"to": to}) if compute.kind == "group" else compute
     return compute.model_copy(update={"measure": compute.measure.model_copy(update={"to": to})})
-
-
-def form_of(items: Sequence[Item], own: Language) -> Form:
-    """The form of the answer, by what opens a question and by "how many" anywhere."""
-    form = Form()
-    for number, item in enumerate(items):
-        if item.sort != "op":
-            break
-        roles = {role.removeprefix("questions.") for role in item.roles if role.startswith("questions.")}
-        spoken = form.what or form.who or form.counts or form.asks
-        if "polite" in roles:
-            pass
-        elif roles & {"how_many", "how_often"}:
-            form.counts = True
-        elif roles & {"why", "how", "how_long", "how_much"}:
-            form.described = form.described or not spoken
-        elif roles & {"who", "whose"}:
-            form.who = True
-        elif roles & {"what", "anything", "kind"}:
-            form.what = True
-        elif roles & {"where", "when"}:
-            form.described = form.described or not spoken
-        elif roles & {"there", "polar"}:
-            form.asks = form.asks or not (spoken or form.described)  # "where *is* it" asks for no yes
-        elif "describe" in roles and not roles & {"list"}:
-            form.described = True
-        elif not roles:
-            continue
-        form.opened = number + 1
-    form.counts = form.counts or any("questions.how_many" in item.roles for item in items)
-    if form.counts:
-        form.asks = False
-    return form
 
 
 def followed_by(way: Way, after: Way) -> Way:

@@ -389,6 +389,11 @@ class Item:
     def __len__(self) -> int:
         return self.last - self.first
 
+    @property
+    def places(self) -> range:
+        """Where its words stand."""
+        return range(self.first, self.last)
+
 
 def items_of(
     release: Release,

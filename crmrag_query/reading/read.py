@@ -46,10 +46,8 @@ from crmrag_query.plans.records import (
 from crmrag_query.plans.world import LOCATED, OWNED, OWNED_BEFORE, WHERE_NOW, World
 from crmrag_query.questions.form import Analysis
 from crmrag_query.questions.lexicon import asked
+from crmrag_query.reading.cut import DETERMINING, MEANT, PER
 from crmrag_query.reading.grammar import (
-    DETERMINING,
-    MEANT,
-    PER,
     UNASKED,
     Doubt,
     Grammar,
