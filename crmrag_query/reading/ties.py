@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,9 +37,12 @@ from crmrag_query.timing import check
 
 NAMED_SO = 0.6  # what a walk gains by leading through events of a type that is named
 MOST_TYPED = 12  # walks through events of a type, between two things
-KEPT = 4000  # lists of ways, and kinds of meanings, that are kept of one data set
+KEPT = 6000  # lists of ways, and what else was found of relations and meanings, that are kept of one data set
 ONE_SIDED = 20  # as many dates with one end for one with the other: the other is not recorded
 MOST_WALKS = 60  # between two things, the cheapest ones
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,19 @@ class Tie:
     through: tuple[frozenset[int], ...] = ()
 
 
+def _saying(words: RelationWords, inverse: bool = False) -> dict[str, Any]:
+    """The words of a relation as a tie has them, that goes by it or against it (``inverse``)."""
+    if inverse:
+        return {
+            "ends": words.starts, "starts": words.ends, "ahead": words.backward, "back": words.forward,
+            "phrases": words.phrases,
+        }  # fmt: skip
+    return {
+        "ends": words.ends, "starts": words.starts, "ahead": words.forward, "back": words.backward,
+        "phrases": (*words.phrases, *words.noun_phrases),
+    }  # fmt: skip
+
+
 OF_NOTHING = 0.6
 """What it costs that a relation leads to what is asked for from nothing of the kind: that a bell is not of the type "cracked"
 says nothing where no bell is, and cracks are told as conditions."""
@@ -104,14 +121,7 @@ class Ties:
 
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon, self.world, self.schema = lexicon, lexicon.world, lexicon.schema
-        self._between: dict[tuple[object, ...], list[Tie]] = {}
-        self._edges: dict[tuple[object, ...], Edge] = {}
-        self._kinds_of: dict[tuple[object, ...], tuple[frozenset[int], frozenset[int]]] = {}
-        self._reach: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
-        self._counts: dict[str, tuple[int, int]] = {}
-        self._said: dict[tuple[str, str], RelationWords] = {}
-        self._asked: dict[tuple[str, str, bool], Stems] = {}
-        self._flags: dict[str, bool] = {}
+        self._known: dict[tuple[object, ...], Any] = {}
         self.in_roles: set[Way] = set()
 
     @classmethod
@@ -135,7 +145,7 @@ class Ties:
         even_none = far.named and (near.named or asked)
         relations = self._kept(
             ("relations", code, near.key, far.key, even_none),
-            lambda: self._relations(near, far, code, even_none),
+            lambda: list(self._relations(near, far, code, even_none)),
         )
         known = frozenset().union(*(tie.stems | tie.ends for tie in relations))
         roles = self._roles(near), self._roles(far)
@@ -146,7 +156,7 @@ class Ties:
         named_so = {} if any(roles) else self.lexicon.typed(said, code)  # acts that are called "design"
         if relations and said <= known and fitting and not any(roles) and not named_so:
             return relations
-        walks = self._kept(("walks", code, near.key, far.key), lambda: self._walks(near, far, code))
+        walks = self._kept(("walks", code, near.key, far.key), lambda: list(self._walks(near, far, code)))
         if named_so:  # what was "photographed by" somebody no "photographer" by trade need explain
             steps = {step for one in walks for leg in one.legs for step in leg if self._is_own(step)}
             own_words = frozenset[str]().union(*(self.lexicon.step_stems(step, code) for step in steps))
@@ -154,7 +164,7 @@ class Ties:
         typed = {"": self.world.nodes_of(sum(roles, ()))} if any(roles) else named_so
         if typed:
             key = ("typed", code, near.key, far.key, frozenset(typed), roles)
-            in_role = self._kept(key, lambda: self._typed(walks, near, far, typed, code))
+            in_role = self._kept(key, lambda: list(self._typed(walks, near, far, typed, code)))
             if any(roles) and in_role:
                 starts, ends = (self._called(some, code) for some in roles)
                 in_role = [replace(one, starts=starts, ends=ends) for one in in_role]
@@ -207,12 +217,13 @@ class Ties:
                     if made == MOST_TYPED:
                         return
 
-    def _kept(self, key: tuple[object, ...], make: Callable[[], Iterator[Tie]]) -> list[Tie]:
-        found = self._between.get(key)
+    def _kept(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
+        """What is made of the rest of a key, which begins with what it is; never None."""
+        found: T | None = self._known.get(key)
         if found is None:
-            if len(self._between) > KEPT:
-                self._between.clear()
-            found = self._between[key] = list(make())
+            if len(self._known) > KEPT:
+                self._known.clear()
+            found = self._known[key] = make()
         return found
 
     @cached_property
@@ -236,36 +247,32 @@ class Ties:
         """The kinds of which some nodes are meant, and those of which all are."""
         if len(meaning.nodes) <= SAMPLE:
             return self.schema.kinds(meaning.nodes), frozenset()
-        found = self._kinds_of.get(meaning.key)
-        if found is None:
-            if len(self._kinds_of) > KEPT:
-                self._kinds_of.clear()
+
+        def found() -> tuple[frozenset[int], frozenset[int]]:
             size = self.schema.table.size
             count = np.bincount(self.schema.kind[meaning.nodes], minlength=len(size))
             some, every = np.flatnonzero(count), np.flatnonzero((count == size) & (count > 0))
-            found = self._kinds_of[meaning.key] = frozenset(some.tolist()), frozenset(every.tolist())
-        return found
+            return frozenset(some.tolist()), frozenset(every.tolist())
+
+        return self._kept(("kinds", meaning.key), found)
 
     def reach(self, id: str) -> tuple[frozenset[int], frozenset[int]]:
         """The kinds of nodes that a relation leads from, and to."""
-        found = self._reach.get(id)
-        if found is None:
-            found = self._reach[id] = self.schema.table.ends(self.world, id)
-        return found
+        return self._kept(("reach", id), lambda: self.schema.table.ends(self.world, id))
 
     def counts(self, id: str) -> tuple[int, int]:
         """How many nodes that a relation is of lead by it, and how many it leads to."""
-        found = self._counts.get(id)
-        if found is None:
+
+        def found() -> tuple[int, int]:
             way = Way(relations=(id,))
             try:
                 low = leading_to(self.world, way, None)
                 high = leading_to(self.world, way.model_copy(update={"inverse": True}), None)
-                found = (int((low & self._of(id)).sum()), int(high.sum()))
             except QuestionError:
-                found = (0, 0)
-            self._counts[id] = found
-        return found
+                return 0, 0
+            return int((low & self._of(id)).sum()), int(high.sum())
+
+        return self._kept(("counts", id), found)
 
     def _of(self, id: str) -> Mask:
         """The nodes that a relation may be of by its domain."""
@@ -356,11 +363,7 @@ class Ties:
             cost,
             last,
             first,
-            ends=words.starts if inverse else words.ends,
-            starts=words.ends if inverse else words.starts,
-            ahead=words.backward if inverse else words.forward,
-            back=words.forward if inverse else words.backward,
-            phrases=words.phrases if inverse else (*words.phrases, *words.noun_phrases),
+            **_saying(words, inverse),
             relation=id,
             inverse=inverse,
             share=share,
@@ -371,19 +374,18 @@ class Ties:
         """By which a relation is asked for: the general words of a language, else its own words and labels."""
         known = vocabulary(code).relations.get(id) if code in LANGUAGES else None
         if known is None:
-            known = self._said.get((id, code)) or self._own_words(id, code)
-            self._said[id, code] = known
+            known = self._kept(("words", id, code), lambda: self._own_words(id, code))
         return known
 
     def _asking(self, id: str, code: str, inverse: bool) -> Stems:
         """All by which some words may ask for a relation."""
-        found = self._asked.get((id, code, inverse))
-        if found is None:
+
+        def found() -> Stems:
             words = self._words(id, code)
             nouns = words.starts if inverse else words.ends
-            found = words.says | nouns | {stem for phrase in words.phrases for stem in phrase}
-            self._asked[id, code, inverse] = found
-        return found
+            return words.says | nouns | {stem for phrase in words.phrases for stem in phrase}
+
+        return self._kept(("asking", id, code, inverse), found)
 
     def _own_words(self, id: str, code: str) -> RelationWords:
         relation, own = self.world.relations[id], language(code)
@@ -497,13 +499,8 @@ class Ties:
 
     def _like(self, tie: Tie, kin: Kin, code: str) -> Tie:
         """A property of the data's own as a tie that is said as the relation is that it is called like."""
-        words, inverse = self._words(kin.relation, code), kin.inverse
-        return replace(
-            tie, first=self._ends(kin)[0] or tie.first, cost=tie.cost - OWN,
-            ends=words.starts if inverse else words.ends, starts=words.ends if inverse else words.starts,
-            ahead=words.backward if inverse else words.forward, back=words.forward if inverse else words.backward,
-            phrases=words.phrases if inverse else (*words.phrases, *words.noun_phrases),
-        )  # fmt: skip
+        said = _saying(self._words(kin.relation, code), kin.inverse)
+        return replace(tie, first=self._ends(kin)[0] or tie.first, cost=tie.cost - OWN, **said)
 
     def _is_event(self, kind: int) -> bool:
         return int(self.schema.category[kind]) == int(Category.Event)
@@ -534,10 +531,10 @@ class Ties:
 
     def dates(self, near: Meaning, code: str, said: Stems = frozenset()) -> list[Tie]:
         """The ways from near to dates; to those of events of a type, where words (``said``) name it: "*opened* in"."""
-        found = self._kept(("dates", code, near.key), lambda: self._dated(near, code))
+        found = self._kept(("dates", code, near.key), lambda: list(self._dated(near, code)))
         if typed := self.lexicon.typed(said, code):
             key = ("dates of a type", code, near.key, frozenset(typed))
-            found = [*found, *self._kept(key, lambda: self._dated_by_type(near, code, typed))]
+            found = [*found, *self._kept(key, lambda: list(self._dated_by_type(near, code, typed)))]
         return found
 
     def _dated_by_type(self, near: Meaning, code: str, typed: Mapping[str, Ints]) -> Iterator[Tie]:
@@ -573,11 +570,8 @@ class Ties:
             way = Way(relations=(id,))
             if count := self._count(near, way):
                 words = self._words(id, code)
-                yield Tie(
-                    way, id, words.says, DATE_COST.get(id, 0.1), "P4", ends=words.ends, starts=words.starts,
-                    ahead=words.forward, back=words.backward, phrases=(*words.phrases, *words.noun_phrases), relation=id,
-                    share=count / len(near.nodes),
-                )  # fmt: skip
+                cost, share = DATE_COST.get(id, 0.1), count / len(near.nodes)
+                yield Tie(way, id, words.says, cost, "P4", **_saying(words), relation=id, share=share)
         nodes = sample_of(near.nodes)
         goal = self.world.dated
         walks = self.schema.walks(nodes, goal, self.schema.kinds(goal), 3, MOST_WALKS)
@@ -611,22 +605,19 @@ class Ties:
 
     def edge(self, way: Way, near: Meaning) -> Edge:
         """The end that the data tell of the dates to which a way leads, where they hardly ever tell the other; else both."""
-        key = (way, near.key)
-        if key not in self._edges:
-            if len(self._edges) > KEPT:
-                self._edges.clear()
+
+        def found() -> Edge:
             begun, ended = (
                 int(dated(self.world, Dated(way=way, edge=edge, certain=False))[near.nodes].sum())
                 for edge in ("begin", "end")
             )
-            self._edges[key] = (
-                "end" if begun * ONE_SIDED < ended else "begin" if ended * ONE_SIDED < begun else "span"
-            )
-        return self._edges[key]
+            return "end" if begun * ONE_SIDED < ended else "begin" if ended * ONE_SIDED < begun else "span"
+
+        return self._kept(("edge", way, near.key), found)
 
     def existing(self, near: Meaning, code: str, stems: Stems) -> list[Tie]:
         """Ways from near to anything at all that some of the given words say: "inscriptions that were *transcribed*"."""
-        return self._kept(("any", code, near.key, stems), lambda: self._existing(near, code, stems))
+        return self._kept(("any", code, near.key, stems), lambda: list(self._existing(near, code, stems)))
 
     def _existing(self, near: Meaning, code: str, stems: Stems) -> Iterator[Tie]:
         near_kinds = self._kinds(near)
@@ -660,20 +651,20 @@ class Ties:
                 yield Tie(way, iri, said, 0.25, iri, share=count / len(near.nodes))
         yield from (
             tie
-            for tie in self._kept(("first", code, near.key), lambda: self._first(near, code))
+            for tie in self._kept(("first", code, near.key), lambda: list(self._first(near, code)))
             if tie.stems & stems
         )
 
     def tells_whether(self, iri: str) -> bool:
         """Whether all that a property states is "true" or "false": "open to visitors"."""
-        if iri not in self._flags:
-            number, values = (
-                self.world.property_numbers.get(iri),
-                self.world.graph.literal_table.column("value"),
-            )
+
+        def found() -> bool:
+            number = self.world.property_numbers.get(iri)
+            values = self.world.graph.literal_table.column("value")
             stated = values.filter(pa.array(self.world.literal_property == number)).unique()
-            self._flags[iri] = 0 < len(stated) <= 2 and {"true", "false"}.issuperset(stated.to_pylist())
-        return self._flags[iri]
+            return 0 < len(stated) <= 2 and {"true", "false"}.issuperset(stated.to_pylist())
+
+        return self._kept(("tells whether", iri), found)
 
     def _first(self, near: Meaning, code: str) -> Iterator[Tie]:
         """Walks of one or two steps from near to anything at all, each said by what it ends in too."""
