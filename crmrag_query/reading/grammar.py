@@ -85,9 +85,9 @@ from crmrag_query.reading.items import (
     comparisons,
     either,
     is_like,
+    item_at,
     plan_meaning,
     size_of,
-    text_item,
 )
 from crmrag_query.reading.lexicon import (
     GROUPS,
@@ -392,7 +392,7 @@ class Grammar:
                 runs[-1].append(at)
             else:
                 runs.append([at])
-        unknown = [text_item(self.words, run[0], run[-1] + 1, UNKNOWN) for run in runs]
+        unknown = [item_at(self.words, run[0], run[-1] + 1, "text", UNKNOWN) for run in runs]
         return tuple(sorted((*items, *unknown), key=lambda one: one.first))
 
     def _asides(self) -> Iterator[Doubt]:
@@ -2395,7 +2395,7 @@ def with_titles(
             said = [at for at in range(low, high) if words[at] not in own.stop]
             if not said:
                 continue
-            text = text_item(words, said[0], said[-1] + 1, 1.0)
+            text = item_at(words, said[0], said[-1] + 1, "text", 1.0)
             rest = [
                 one for one in items if one is not op and (one.last <= text.first or one.first >= text.last)
             ]

@@ -10,11 +10,11 @@ languages, independent of any data. Last, what is said of a number that things h
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from itertools import islice, pairwise
-from typing import Literal, NamedTuple
+from itertools import islice, pairwise, takewhile
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from rapidfuzz.distance import OSA
@@ -40,7 +40,7 @@ from crmrag_query.linking import (
 )
 from crmrag_query.ontology.load import Category, mostly
 from crmrag_query.plans.execute import known_unit, members_of
-from crmrag_query.plans.records import Plan
+from crmrag_query.plans.records import Plan, Target
 from crmrag_query.plans.world import World
 from crmrag_query.questions.followup import name_breaks
 from crmrag_query.questions.form import Analysis, analyse, read_question
@@ -395,6 +395,15 @@ class Item:
         return range(self.first, self.last)
 
 
+def item_at(words: Sequence[str], first: int, last: int, sort: Sort, score: float, **more: Any) -> Item:
+    """An item that is called as the question says it."""
+    return Item(first, last, sort, score, " ".join(words[first:last]), **more)
+
+
+def _op(words: Sequence[str], first: int, last: int, score: float, *roles: str) -> Item:
+    return item_at(words, first, last, "op", score, roles=frozenset(roles))
+
+
 def items_of(
     release: Release,
     lexicon: Lexicon,
@@ -470,7 +479,7 @@ def _operators(words: Sequence[str], own: Language, starts: Collection[int]) -> 
             elif kept:
                 opens = 0.5 * (at == 0 and any(role.startswith("questions.") for role in kept))
                 score = 0.45 * length + 0.45 * (length - 1) + opens
-                yield Item(at, at + length, "op", score, text, roles=frozenset(kept))
+                yield _op(words, at, at + length, score, *kept)
 
 
 COMPARING = frozenset({"operators.more_than", "operators.less_than"})
@@ -539,16 +548,8 @@ def _beyond_others(words: Sequence[str], own: Language) -> Iterator[Item]:
         for size, roles in own.phrases.at(words, at):
             for low, high in raised.items():
                 if low in roles:
-                    text = " ".join(words[at : at + size])
-                    yield Item(at, at + size, "op", 1.6, text, roles=frozenset({high}))
-    yield Item(
-        last,
-        last + length,
-        "op",
-        0.9 * length,
-        " ".join(words[last : last + length]),
-        roles=frozenset({"operators.than_others"}),
-    )
+                    yield _op(words, at, at + size, 1.6, high)
+    yield _op(words, last, last + length, 0.9 * length, "operators.than_others")
 
 
 INCLUDING = "including"
@@ -568,7 +569,7 @@ def _including(heard: Asked, own: Language) -> Iterator[Item]:
         if first == last or asks or (not first and last == len(heard.words)):
             continue
         if part[0] in opening or part[-1] in closing:
-            yield Item(first, last, "op", 2.0 * len(part), " ".join(part), roles=frozenset({INCLUDING}))
+            yield _op(heard.words, first, last, 2.0 * len(part), INCLUDING)
 
 
 def _ranks_by(words: Sequence[str], at: int, own: Language) -> int | None:
@@ -592,14 +593,8 @@ def _whole(release: Release, lexicon: Lexicon, words: Sequence[str], own: Langua
             if phrase == title and _names_a_part(release, lexicon.kinds(own.code), title):
                 continue
             if low < at or (phrase == title and len(title) > 1):
-                yield Item(
-                    low if low else at,
-                    at + len(phrase),
-                    "op",
-                    0.7 + 0.5 * len(phrase),
-                    " ".join(phrase),
-                    roles=frozenset({"whole"}),
-                )
+                text, score = " ".join(phrase), 0.7 + 0.5 * len(phrase)
+                yield Item(low or at, at + len(phrase), "op", score, text, roles=frozenset({"whole"}))
 
 
 def _names_a_part(release: Release, kinds: KindWords, title: tuple[str, ...]) -> bool:
@@ -640,14 +635,7 @@ def _dates(analysis: Analysis, words: Sequence[str], own: Language) -> Iterator[
     if length > 1 and words[last].isdigit() and words[last - 1] in own.articles and before_noun:
         length, first = 1, last
     if length:
-        yield Item(
-            first,
-            first + length,
-            "date",
-            1.0 + 0.9 * length,
-            " ".join(words[first : first + length]),
-            value=analysis.period,
-        )
+        yield item_at(words, first, first + length, "date", 1.0 + 0.9 * length, value=analysis.period)
 
 
 # what went before
@@ -660,21 +648,10 @@ def _references(release: Release, words: Sequence[str], own: Language, earlier: 
         shown = [(1, frozenset({"pronouns.this"}))] if at + 1 == len(words) and words[at] in ends else []
         for length, roles in (*own.phrases.at(words, at), *shown):
             said = {role.removeprefix("pronouns.") for role in roles if role.startswith("pronouns.")}
-            meanings = (
-                tuple(_referred(release, said, "dialogue.rest" in roles, earlier))
-                if said or "dialogue.rest" in roles
-                else ()
-            )
+            meanings = tuple(_referred(release, said, "dialogue.rest" in roles, earlier))
             if meanings:
-                yield Item(
-                    at,
-                    at + length,
-                    "name",
-                    1.3 + 0.4 * (length - 1),
-                    " ".join(words[at : at + length]),
-                    meanings,
-                    refers=True,
-                )
+                score = 1.3 + 0.4 * (length - 1)
+                yield item_at(words, at, at + length, "name", score, meanings=meanings, refers=True)
 
 
 def _referred(release: Release, said: set[str], rest: bool, earlier: Antecedent) -> Iterator[Meaning]:
@@ -683,15 +660,18 @@ def _referred(release: Release, said: set[str], rest: bool, earlier: Antecedent)
         yield plan_meaning(world, others)
         return
     if "place" in said and earlier.place is not None:
-        nodes = np.array(sorted(one.entity for one in earlier.place.entities), np.int32)
-        yield Meaning(nodes, iris=tuple(graph.iri(int(node)) for node in nodes), category=int(Category.Place))
+        yield _named(graph, (one.entity for one in earlier.place.entities), int(Category.Place))
     if said & {"many", "ones", "this", "own"} and earlier.plan is not None:
         yield plan_meaning(world, as_list(earlier.plan), 0.0 if "many" in said else 0.1)
     if said & {"person", "thing", "own", "this"} and earlier.focus and not ("many" in said and earlier.plan):
-        meant = (one.entity for one in earlier.focus if one.name == earlier.focus[0].name)
-        nodes = np.array(sorted(set(meant)), np.int32)
-        category = int(world.adjacency.category[nodes[0]])
-        yield Meaning(nodes, iris=tuple(graph.iri(int(node)) for node in nodes), category=category)
+        meant = {one.entity for one in earlier.focus if one.name == earlier.focus[0].name}
+        yield _named(graph, meant, int(world.adjacency.category[min(meant)]))
+
+
+def _named(graph: Graph, entities: Iterable[int], category: int, cost: float = 0.0) -> Meaning:
+    """Entities that are named as a meaning."""
+    nodes = np.array(sorted(set(entities)), np.int32)
+    return Meaning(nodes, iris=tuple(map(graph.iri, nodes.tolist())), cost=cost, category=category)
 
 
 def plan_meaning(world: World, plan: Plan, cost: float = 0.0) -> Meaning:
@@ -807,18 +787,10 @@ def name_item(
     part = 0.3 if whole else BESIDE if bearers else 0.1
     tiers = ((whole, 0.0), (inside, 0.1), (bearers, BESIDE if told else 0.1), (parts, part))
     for tier, cost in tiers:
-        grouped: dict[int, list[int]] = {}
-        for one in tier:
-            grouped.setdefault(int(categories[one.entity]), []).append(one.entity)
-        for category, nodes in grouped.items():
-            array = np.array(sorted(set(nodes)), np.int32)
-            more = (
-                0.05
-                if len(grouped) > 1 and category not in (int(Category.Actor), int(Category.Place))
-                else 0.0
-            )
-            iris = tuple(graph.iri(int(node)) for node in array)
-            meanings.append(Meaning(array, iris=iris, cost=cost + more, category=category))
+        found = _by_category(release, [one.entity for one in tier], cost)
+        for meaning in found:
+            seldom = len(found) > 1 and meaning.category not in (int(Category.Actor), int(Category.Place))
+            meanings.append(replace(meaning, cost=cost + 0.05) if seldom else meaning)
     if not meanings:
         return None
     capital = any(
@@ -856,16 +828,7 @@ def name_item(
     stems = frozenset(own.stem(word) for word in words[first:last])
     alone_so = bool(whole) or (not parts and alone) or _name_concepts(own.stems(text), meanings, own, graph)
     whole_or_only = complete and alone_so
-    return Item(
-        first,
-        last,
-        "name",
-        score,
-        text,
-        tuple(meanings),
-        stems=stems,
-        whole=whole_or_only,
-    )
+    return Item(first, last, "name", score, text, tuple(meanings), stems=stems, whole=whole_or_only)
 
 
 def _name_concepts(said: tuple[str, ...], meanings: Sequence[Meaning], own: Language, graph: Graph) -> bool:
@@ -1111,28 +1074,24 @@ def _numbered(
             by_name = np.isin(nodes, list(so_called))
             nodes = nodes[by_name] if by_name.any() else nodes
             if 0 < len(nodes) <= MOST_NUMBERED:
-                iris = tuple(release[Graph].iri(int(node)) for node in nodes)
-                meanings.append(Meaning(nodes, iris=iris, cost=kind.cost, category=kind.category))
+                meanings.append(_named(release[Graph], nodes.tolist(), kind.category, kind.cost))
         text = f"{noun.text} {words[at]}"
         if meanings:
             yield Item(noun.first, at + 1, "name", noun.score + 0.9, text, tuple(meanings))
             continue
         begun = {one.entity for one in named if " ".join(tokenize(one.name)).startswith(f"{text} ")}
-        meanings = _by_category(release, sorted(begun))  # "Studio 2, Quay Street" for "studio 2"
+        meanings = _by_category(release, sorted(begun), 0.1)  # "Studio 2, Quay Street" for "studio 2"
         if 0 < len(begun) <= MOST_NUMBERED:
             yield Item(noun.first, at + 1, "name", noun.score + 0.6, text, tuple(meanings), whole=False)
 
 
-def _by_category(release: Release, entities: Sequence[int]) -> list[Meaning]:
+def _by_category(release: Release, entities: Iterable[int], cost: float) -> list[Meaning]:
     """Entities of one name as meanings, those of each category as one."""
     graph, categories = release[Graph], release[World].adjacency.category
     groups: dict[int, list[int]] = {}
     for entity in entities:
         groups.setdefault(int(categories[entity]), []).append(entity)
-    return [
-        Meaning(np.array(nodes, np.int32), iris=tuple(map(graph.iri, nodes)), cost=0.1, category=category)
-        for category, nodes in groups.items()
-    ]
+    return [_named(graph, nodes, category, cost) for category, nodes in groups.items()]
 
 
 MOST_NUMBERED = 5  # things of one kind and number that are taken together
@@ -1229,13 +1188,10 @@ def _list_width(found: Sequence[Item], at: int, words: Sequence[str], own: Langu
     if after.roles & JOINS and at + 2 < len(found):
         second, width = found[at + 2], 3
     else:  # "lithographs, woodcuts and screenprints"
-        end = at
-        while (
-            end + 1 < len(found)
-            and found[end + 1].sort == first.sort
-            and found[end].last == found[end + 1].first
-        ):
-            end += 1
+        row = takewhile(
+            lambda pair: pair[1].sort == first.sort and pair[0].last == pair[1].first, pairwise(found[at:])
+        )
+        end = at + len(list(row))
         if end == at or not any(one.roles & JOINS for one in found[end + 1 : end + 2]):
             return 0
         second, width = after, 2
@@ -1253,6 +1209,14 @@ def _is_both(found: Sequence[Item], at: int, words: Sequence[str], own: Language
     return own.stop.issuperset(words[before.last : found[at].first])
 
 
+def _any_of(one: Target, other: Target) -> Iterator[Target]:
+    """What is of either of two kinds that are told in the same way and in no other, as types, say."""
+    for part in ("types", "classes", "categories"):
+        mine, its = getattr(one, part), getattr(other, part)
+        if mine and its and Target(**{part: mine}) == one and Target(**{part: its}) == other:
+            yield Target(**{part: tuple(dict.fromkeys((*mine, *its)))})
+
+
 def either(a: Item, b: Item, graph: Graph) -> Item | None:
     """An item that means any of two."""
     meanings = []
@@ -1263,36 +1227,15 @@ def either(a: Item, b: Item, graph: Graph) -> Item | None:
                 nodes = united(one.nodes, other.nodes)
                 meanings.append(replace(one, nodes=nodes, iris=(*one.iris, *other.iris), cost=cost))
             elif one.target is not None and other.target is not None:
-                for part in ("types", "classes", "categories"):
-                    mine, its = getattr(one.target, part), getattr(other.target, part)
-                    plain = type(one.target)
-                    if (
-                        mine
-                        and its
-                        and plain(**{part: mine}) == one.target
-                        and plain(**{part: its}) == other.target
-                    ):
-                        target = plain(**{part: tuple(dict.fromkeys((*mine, *its)))})
-                        meanings.append(
-                            replace(
-                                one,
-                                nodes=united(one.nodes, other.nodes),
-                                target=target,
-                                cost=cost,
-                                generic=one.generic and other.generic,
-                            )
-                        )
+                nodes, generic = united(one.nodes, other.nodes), one.generic and other.generic
+                for target in _any_of(one.target, other.target):
+                    meanings.append(replace(one, nodes=nodes, target=target, cost=cost, generic=generic))
     if not meanings:
         return None
     return Item(
         a.first, b.last, a.sort, a.score + b.score, f"{a.text} {b.text}", tuple(meanings),
         stems=a.stems | b.stems, whole=a.whole and b.whole, joined=a.joined + b.joined,
     )  # fmt: skip
-
-
-def text_item(words: Sequence[str], first: int, last: int, score: float) -> Item:
-    """Words that are looked for in names as they are."""
-    return Item(first, last, "text", score, " ".join(words[first:last]))
 
 
 _NUMBER = re.compile(r"[(\[]?(\d{1,3}(?:[.,'’]\d{3})+|\d{1,15})([.,]\d{1,9})?([^\W\d_]*)[.,;:?!)\]]*")
@@ -1329,7 +1272,7 @@ def amounts(words: Sequence[str], chunks: Sequence[Chunk], own: Language) -> Ite
             units.append(Found(found.first, found.last + 1, with_unit))
         for one in units:
             for first, last, amount in _of_something(one, words, own):
-                yield Item(first, last, "amount", 1.2, " ".join(words[first:last]), value=amount)
+                yield item_at(words, first, last, "amount", 1.2, value=amount)
 
 
 def _number(chunk: Chunk, words: Sequence[str], own: Language) -> tuple[int, float, str] | None:
@@ -1417,7 +1360,7 @@ def comparisons(items: Sequence[Item], words: Sequence[str], own: Language) -> I
             continue
         for first, amount in _comparing(words, at, own):
             value = replace(amount, than=name.meanings[0].iris)
-            yield Item(first, name.last, "amount", 1.2, " ".join(words[first : name.last]), value=value)
+            yield item_at(words, first, name.last, "amount", 1.2, value=value)
 
 
 def _comparing(words: Sequence[str], at: int, own: Language) -> Iterator[tuple[int, Amount]]:
