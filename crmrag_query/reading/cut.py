@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from crmrag_query.language import Language
 from crmrag_query.ontology.load import Category
@@ -73,6 +73,17 @@ class Form:
     what: bool = False
     described: bool = False
     opened: int = 0
+
+
+class Standing(NamedTuple):
+    """How an item stands to another, or to what a question word asks for: right ``before`` it; behind prepositions with
+    roles (``leads``); right before one at the end, whose roles are ``dangling``; before a noun of its own
+    (``modifies_next``)."""
+
+    before: bool
+    leads: frozenset[str]
+    dangling: frozenset[str]
+    modifies_next: bool
 
 
 def once_a_cut(tell: Callable[[Cut, Item], T]) -> Callable[[Cut, Item], T]:
@@ -433,6 +444,14 @@ class Cut:
                 return frozenset()
             at -= 1
         return frozenset()
+
+    def standing(self, item: Item, place: Item | None) -> Standing:
+        """How an item stands to the one at a place; None: to what a question word asks for."""
+        if place is not None and place.sort == "noun" and item.last == place.first:
+            return Standing(True, frozenset(), frozenset(), False)
+        leads = self.lead(item) - (FOR_EACH if self.split_by(item) is not None else frozenset())
+        dangling = frozenset[str]() if leads else self.dangling(item)
+        return Standing(False, leads, dangling, self.modifies_next(item))
 
     @once_a_cut
     def dangling(self, item: Item) -> frozenset[str]:

@@ -60,7 +60,6 @@ from crmrag_query.reading.cut import (
     DETERMINING,
     EVENT,
     EXCEPTIONS,
-    FOR_EACH,
     FURTHER,
     MEANT,
     OPENERS,
@@ -72,6 +71,7 @@ from crmrag_query.reading.cut import (
     UNKNOWN_ROLE,
     Cut,
     Form,
+    Standing,
     form_of,
 )
 from crmrag_query.reading.earlier import lacks_noun
@@ -401,28 +401,18 @@ class Grammar:
         roles = self.own.roles
         before = positions(item for item in self.cut.items if item.refers)
         spoken = [item for item in self.cut.items if item.sort in ("name", "noun", "date")]
-        small = positions(one for one in self.cut.items if one.sort == "op")
         if self.earlier is None and all(map(self.cut.is_time, spoken)):
             yield Doubt("nothing is spoken of")
-        split = any(
-            "operators.breakdown" in said
-            for at in range(len(self.words))
-            for _, said in self.own.phrases.at(self.words, at)
-        )  # "how do they break down by"
+        split = "operators.breakdown" in self.own.roles_within(self.words)  # "how do they break down by"
         if any(one.roles & NEVER_A_SET for one in self.cut.items) and not split:
             yield Doubt("how or why")
         telling = [one for one in self.cut.items if one.sort != "op" or one.roles & (MEANT | WIDENING)]
         taken = positions(telling)
         yield from (Doubt("not said", op.text) for op in self.meant if taken.isdisjoint(op.places))
-        compared = [
-            at for at, word in enumerate(self.words) if word in roles["operators.compare"] and at not in taken
-        ]
-        if compared and any(
-            word in self.own.than and at not in taken
-            for at, word in enumerate(self.words)
-            if at > compared[0]
-        ):
-            yield Doubt("compared", self.words[compared[0]])  # "*more* finds *than* Bell"
+        loose = [(at, word) for at, word in enumerate(self.words) if at not in taken]
+        compared = next((pair for pair in loose if pair[1] in roles["operators.compare"]), None)
+        if compared is not None and any(word in self.own.than for at, word in loose if at > compared[0]):
+            yield Doubt("compared", compared[1])  # "*more* finds *than* Bell"
         for one in self.cut.items:
             if INCLUDING in one.roles:  # what is widened may hold other things than it is read to
                 yield Doubt("including", one.text)
@@ -432,33 +422,13 @@ class Grammar:
             yield Doubt("where or when")
         if self.cut.form.described and len(spoken) == 1 and spoken[0].sort == "name":
             yield Doubt("one thing is described")
-        for at, word in enumerate(self.words):
-            if at in before:
-                continue
-            article = any(
-                at < one.first <= at + 2 for one in self.cut.items if one.sort in ("noun", "name", "number")
-            )
-            somebody = word in roles["pronouns.person"] and word not in roles["pronouns.own"]
-            heard = (one for one in spoken if one.last < at)
-            if somebody:  # "prints by *him*" speaks of none of the prints
-                heard = (one for one in heard if any(each.category & ACTOR for each in one.meanings))
-            unheard = not any(heard) and at not in small and not article
-            if unheard and any(word in roles[f"pronouns.{one}"] for one in ("many", "thing", "person")):
-                yield Doubt("stands for something", word)
-            if not at:
-                continue
-            if word in roles["pronouns.own"] and self.words[at - 1] in roles["prepositions.with"]:
-                yield Doubt("stands for something", word)
-            if word in roles["pronouns.own"] and self.cut.is_in_clause(at):
-                yield Doubt("stands for something", word)  # "the place *where their* maker was born"
-            only = any("operators.only" in role for _, role in self.own.phrases.at(self.words, at))
-            if only and not any(at < one.first <= at + 2 and one.roles & RANKING for one in self.cut.items):
-                yield Doubt("only", word)  # but not "just the top three"
+        for at in range(len(self.words)):
+            if at not in before:
+                yield from self._asides_of_word(at, spoken)
         if self.cut.form.asks and not self.cut.form.counts:
+            every = roles["operators.each"] | roles["operators.all"]
             for item in spoken:
-                low = max(0, item.first - 2)
-                said = set(self.words[low : item.first])
-                if said & roles["operators.each"] or said & roles["operators.all"]:
+                if not every.isdisjoint(self.words[max(0, item.first - 2) : item.first]):
                     yield Doubt("all", item.text)
         for item in self.cut.items:
             if item.roles & SECOND and roles["operators.and"].intersection(
@@ -476,6 +446,27 @@ class Grammar:
             inside = self.words[item.first : item.last]
             if sum(any(map(str.isdigit, word)) for word in inside) > 1 and not either.isdisjoint(inside):
                 yield Doubt("one date or another")
+
+    def _asides_of_word(self, at: int, spoken: Sequence[Item]) -> Iterator[Doubt]:
+        """What a small word says that no reading can, behind names, nouns and dates (``spoken``)."""
+        word, roles, items = self.words[at], self.own.roles, self.cut.items
+        article = any(at < one.first <= at + 2 for one in items if one.sort in ("noun", "name", "number"))
+        small = positions(one for one in items if one.sort == "op")
+        own = word in roles["pronouns.own"]
+        heard = (one for one in spoken if one.last < at)
+        if word in roles["pronouns.person"] and not own:  # "prints by *him*" speaks of none of the prints
+            heard = (one for one in heard if any(each.category & ACTOR for each in one.meanings))
+        unheard = not any(heard) and at not in small and not article
+        if unheard and any(word in roles[f"pronouns.{one}"] for one in ("many", "thing", "person")):
+            yield Doubt("stands for something", word)
+        if not at:
+            return
+        with_own = own and self.words[at - 1] in roles["prepositions.with"]
+        if with_own or (own and self.cut.is_in_clause(at)):  # "the place *where their* maker was born"
+            yield Doubt("stands for something", word)
+        only = any("operators.only" in role for _, role in self.own.phrases.at(self.words, at))
+        if only and not any(at < one.first <= at + 2 and one.roles & RANKING for one in items):
+            yield Doubt("only", word)  # but not "just the top three"
 
     def _head_words(self) -> frozenset[int]:
         """Content words right behind what opens the question that are no item: an unknown noun for what is asked for."""
@@ -761,21 +752,21 @@ class Grammar:
         if not self.cut.is_said_to_be(state.places[parent], item):
             return False
         # "artists who are not *American*" are not all but that nation itself
-        ways = self._ways(state, parent, near, meaning, item) if self.cut.is_negated(item) else ()
+        ways = self._ways(state, parent, meaning, item) if self.cut.is_negated(item) else ()
         return not any(tie.last in PREMODIFYING for _, tie, _, _ in ways)
 
     def _attach_tied(
         self, state: State, item: Item, meaning: Meaning, parent: int, hops: int
     ) -> Iterator[State]:
         """The readings in which a node is tied to an item by one of the ways between the two."""
-        near, place, w = state.nodes[parent], state.places[parent], self.weights
+        place, w = state.places[parent], self.weights
         flags, negated, far_cost = self.cut.flags(item), self.cut.is_negated(item), w.far_parent * hops
         new, grown = len(state.nodes), self._grown(state, item, meaning)
         others = "operators.anyone_else" in flags and meaning.named
         unsure = self._unsure_meaning(state, item, meaning, parent)
         headless = not parent and place is None
         asked_for = headless and item.sort == "name" and self.cut.is_asked_for(item)
-        for gain, tie, covered, doubt in self._ways(state, parent, near, meaning, item):
+        for gain, tie, covered, doubt in self._ways(state, parent, meaning, item):
             score = state.score + gain - meaning.cost - far_cost
             if len(self._highest) == BEAM and score + COMPUTED <= self._highest[0]:
                 break  # as many before it are as good, whatever is made of it and of those behind it
@@ -828,7 +819,7 @@ class Grammar:
     ) -> Iterator[State]:
         """That by a way nothing is recorded. Who is "unknown" may be recorded as somebody of that name, too."""
         near = state.nodes[parent]
-        for gain, tie, covered, doubt in self._ways(state, parent, near, meaning, item):
+        for gain, tie, covered, doubt in self._ways(state, parent, meaning, item):
             if any(one.why == "no word for" for one in doubt):
                 continue
             named = Doubt("unknown", unknown.text) if self._leads_to_unknown(near, tie) else None
@@ -964,45 +955,29 @@ class Grammar:
             return replace(made(compute, op), without=without)
         return state.tied(parent, condition)
 
-    def _ways(self, state: State, parent: int, near: Meaning, far: Meaning, item: Item) -> list[Tried]:
+    def _ways(self, state: State, parent: int, far: Meaning, item: Item) -> list[Tried]:
         """The best ways from one node to another. Most readings, those of other cuts among them, ask for the same again."""
-        place = state.places[parent]
-        before = place is not None and place.sort == "noun" and item.last == place.first
-        leads = frozenset[str]() if before else self.cut.lead(item)
-        leads -= FOR_EACH if self.cut.split_by(item) is not None else frozenset()
-        dangling = frozenset[str]() if before or leads else self.cut.dangling(item)
-        stands = (before, leads, dangling, not before and self.cut.modifies_next(item))
-        heard = (self.cut.open, self.head_words, self.said, self.cut.form.asks, self.cut.form.who)
-        made = partial(self._ways_anew, state, parent, near, far, item, *stands)
+        near, place, cut = state.nodes[parent], state.places[parent], self.cut
+        stands = cut.standing(item, place)
+        heard = (cut.open, self.head_words, self.said, cut.form.asks, cut.form.who)
+        made = partial(self._ways_anew, state, parent, far, item, stands)
         return self._once(made, (near, far, item, place), "ways", parent == 0, state.covered, stands, heard)
 
     def _ways_anew(
-        self,
-        state: State,
-        parent: int,
-        near: Meaning,
-        far: Meaning,
-        item: Item,
-        before: bool,
-        leads: frozenset[str],
-        dangling: frozenset[str],
-        modifies_next: bool,
+        self, state: State, parent: int, far: Meaning, item: Item, stands: Standing
     ) -> list[Tried]:
-        """`_ways`, of an item that stands right before the other (``before``), behind prepositions with roles (``leads``),
-        right before one at the end (``dangling``) or right before a noun; all else that decides is what was heard."""
-        w, place = self.weights, state.places[parent]
+        """`_ways`, where all that decides beside the nodes is how the item stands, and what was heard."""
+        w, near, place = self.weights, state.nodes[parent], state.places[parent]
+        leads = stands.leads
         near_stems = place.stems if place is not None else frozenset()
         headless = parent == 0 and place is None
         if headless:
             near_stems = frozenset(self.stems[at] for at in self.head_words)
         low = place.last if place is not None else 0
-        gap = (
-            self.words[low : item.first]
-            if low <= item.first
-            else self.words[item.last : place.first if place else 0]
-        )
-        bare = before or (not leads and place is not None and place.last == item.first)
-        misplaced = w.far_parent * 3 if modifies_next else 0.0
+        behind = low <= item.first
+        gap = self.words[low : item.first] if behind else self.words[item.last : place.first if place else 0]
+        bare = stands.before or (not leads and place is not None and place.last == item.first)
+        misplaced = w.far_parent * 3 if stands.modifies_next else 0.0
         verb = self.cut.verb_by(item) if leads == {"agent"} else None
         inside = "place" in leads and item.first > 0 and self.words[item.first - 1] in self.own.articles
         is_type, scored = self._is_type(item), []
@@ -1011,9 +986,8 @@ class Grammar:
         verb_before = self.cut.verb_by(item) if placed else None
         elsewhere_said = self.cut.said_of_others(item, place) if placed and place is not None else frozenset()
         nearness = {at: w.said * self.cut.nearness(at, item, place) for at in self.cut.open}
-        denied = bool(leads) and not NEGATIONS.isdisjoint(
-            self.cut.flags(item)
-        )  # "not by Bell", who made none
+        # "not by Bell", who made none
+        denied = bool(leads) and not NEGATIONS.isdisjoint(self.cut.flags(item))
         even_none = self.cut.form.asks or denied
         # "pupils of Bell": of pupils nothing is known but that they are people, so a way has to say it
         vague = parent == 0 and near.cost >= VAGUE and not leads.isdisjoint(OWNING)
@@ -1059,7 +1033,7 @@ class Grammar:
             transfer = tie.last in TRANSFERS and bool(leads) and leads <= ENDS
             from_far = transfer and not leads & fits
             gain -= w.unsaid * from_far  # "lent *to* Bell" is not what came from Bell
-            if not dangling.isdisjoint(self.ties.lexicon.leads(tie.first)):
+            if not stands.dangling.isdisjoint(self.ties.lexicon.leads(tie.first)):
                 gain += w.prep
                 evidence = True
             if tie.stated and "material" in leads:  # "in bronze"
@@ -1071,10 +1045,8 @@ class Grammar:
             if far.named and tie.last in RANGES and self._is_of_range(far, tie.last):
                 gain += w.premodifier  # marble is a material, and no word need say so
                 evidence = True
-            elsewhere = (tie.last in PLACES and not says and " " in tie.key) or (
-                tie.relation in HAPPENING and not says
-            )
-            if elsewhere and not near.category & EVENT:
+            elsewhere = (tie.last in PLACES and " " in tie.key) or tie.relation in HAPPENING
+            if elsewhere and not says and not near.category & EVENT:
                 gain -= w.elsewhere
                 if "place" in leads and leads.isdisjoint(("from", "of", "agent")):
                     evidence = False  # what *is in* a place need not have been made there
@@ -1113,10 +1085,8 @@ class Grammar:
             doubt = frozenset() if evidence else frozenset({Doubt("no word for", tie.key)})
             if not tie.relation and (tie.cost > FAR or tie.roundabout):
                 doubt |= {Doubt("a long way", tie.key)}
-            if even_none and tie.of_nothing:
-                doubt |= {
-                    Doubt("no word for", tie.key)
-                }  # what holds of nothing is neither denied nor asked for
+            if even_none and tie.of_nothing:  # what holds of nothing is neither denied nor asked for
+                doubt |= {Doubt("no word for", tie.key)}
             if happened and tie.relation == LOCATED and verb_before not in says:
                 gain -= w.unsaid  # "*cast* in Ulm"
             if is_type and tie.last != "P2" and not item.stems <= tie.ends:
@@ -1946,7 +1916,7 @@ class Grammar:
                 works, unsaid = self._works
                 if not len(works.nodes):
                     return None
-                found = self._ways(replace(state, covered=frozenset()), 0, near, works, unsaid)
+                found = self._ways(replace(state, covered=frozenset()), 0, works, unsaid)
                 made = [one for one in found if one[1].relation in CREATION]
                 found = made if made and near.category & ACTOR else found  # "the most prolific" made most
                 if found:
@@ -1967,7 +1937,7 @@ class Grammar:
             if self.cut.is_of_noun(op, state.places[0]):
                 continue
             works, unsaid = self._works
-            ways = self._ways(state, 0, near, works, unsaid) if len(works.nodes) else []
+            ways = self._ways(state, 0, works, unsaid) if len(works.nodes) else []
             done = next(((tie, covered) for _, tie, covered, _ in ways if covered), None)
             if done is not None:
                 tie, says = done
