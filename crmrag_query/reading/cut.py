@@ -132,6 +132,10 @@ class Cut:
         """`free`, as a set."""
         return frozenset(self.free)
 
+    def with_role(self, *roles: str) -> list[Item]:
+        """The items that have one of some roles."""
+        return [one for one in self.items if not one.roles.isdisjoint(roles)]
+
     def first_with(self, role: str) -> Item | None:
         """The first item that has a role; None for none."""
         return next((one for one in self.items if role in one.roles), None)
@@ -175,7 +179,7 @@ class Cut:
         """Whether a name stands between a verb and the noun for what somebody is given, or sent."""
         if name.sort != "name" or noun.sort != "noun" or not self.own.head_last or not name.first:
             return False
-        small = positions(one for one in self.items if one.roles & RANKING)
+        small = positions(self.with_role(*RANKING))
         between = range(name.last, noun.first)
         small_only = all(at in small or self.words[at] in self.own.articles for at in between)
         return bool(between) and small_only and name.first - 1 in self.free
@@ -216,7 +220,7 @@ class Cut:
             if self.is_plural(head) and not self.is_plural(noun):
                 break  # "which works *name* …": what stands before a noun to say more of it is in the singular
             gap = range(head.last, noun.first)
-            joins = positions(one for one in self.items if one.roles & JOINS)
+            joins = positions(self.with_role(*JOINS))
             free = [at for at in gap if at not in joins]
             if len(free) > 1 or any(
                 self.words[at] in self.own.stop or self.words[at] in verbs for at in free
@@ -237,7 +241,7 @@ class Cut:
         return text.endswith(endings) and not text.endswith(others)
 
     def per_words(self) -> frozenset[int]:
-        return frozenset(one.first for one in self.items if one.roles & PER)
+        return frozenset(one.first for one in self.with_role(*PER))
 
     def dangles(self) -> bool:
         """Whether a question ends in a preposition, whose object is what is asked for: "what are they made *of*"."""
@@ -434,7 +438,7 @@ class Cut:
         spoken = (one for one in self.items if one.sort in ("name", "noun", "date", "text"))
         taken = positions(one for one in spoken if one is not own)  # "in *the 1652* inventory"
         small = positions(one for one in self.items if one.sort == "op" or one is own)
-        per = positions(one for one in self.items if one.roles & PER)
+        per = positions(self.with_role(*PER))
         at = item.first - 1
         while at >= 0 and item.first - at <= 5 and at not in taken:
             if roles := self.own.preposition_roles(self.words[at]):

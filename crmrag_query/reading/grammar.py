@@ -266,6 +266,19 @@ class Bare(NamedTuple):
     restricts: bool
 
 
+class Head(NamedTuple):
+    """What may be asked for: a meaning, the item that says it (None: a question word does) and the points for that; ``also``:
+    an item that says no more than this one; ``compute``: what is made of it; ``covered``: other words that say it."""
+
+    meaning: Meaning
+    item: Item | None
+    score: float
+    also: Item | None = None
+    compute: Compute | None = None
+    covered: frozenset[int] = frozenset()
+    doubt: frozenset[Doubt] = frozenset()
+
+
 @dataclass(frozen=True)
 class Reading:
     """A plan with its score; ``worded``: that of its words alone, whatever the plan is like; ``uncovered``: content words
@@ -404,7 +417,7 @@ class Grammar:
         if self.earlier is None and all(map(self.cut.is_time, spoken)):
             yield Doubt("nothing is spoken of")
         split = "operators.breakdown" in self.own.roles_within(self.words)  # "how do they break down by"
-        if any(one.roles & NEVER_A_SET for one in self.cut.items) and not split:
+        if self.cut.with_role(*NEVER_A_SET) and not split:
             yield Doubt("how or why")
         telling = [one for one in self.cut.items if one.sort != "op" or one.roles & (MEANT | WIDENING)]
         taken = positions(telling)
@@ -500,124 +513,134 @@ class Grammar:
     # what is asked for
 
     def _heads(self, spoken: Sequence[Item], base: float) -> Iterator[tuple[State, list[Item]]]:
-        form, nouns = self.cut.form, [item for item in spoken if item.sort == "noun"]
-        often = any("questions.how_often" in item.roles for item in self.cut.items)
-        openers = [item for item in self.cut.items if item.roles & DETERMINING]
-        if form.counts:  # "wie viele … gibt es je …": what stands behind "how many" is counted
-            openers = [one for one in openers if "questions.how_many" in one.roles] or openers
-        direct = None
-        referring = [item for item in spoken if item.refers]
-        behind = {opener.last for opener in openers}
-        if self.words and form.what and self.cut.dangles() and not any(one.first in behind for one in nouns):
-            openers = []
-        nouns = [one for one in nouns if not self.cut.is_participle(one)]
-        for opener in reversed(openers):
-            direct = next((one for one in (*nouns, *referring) if self.cut.stands_behind(opener, one)), None)
-            if direct is not None:
-                direct = self.cut.head_of(direct, nouns) if direct.sort == "noun" else direct
-                break
-
-        def start(
-            meaning: Meaning, item: Item | None, score: float, used: frozenset[int] = frozenset()
-        ) -> State:
-            unsure = item is not None and not meaning.named and meaning.cost >= VAGUE
-            doubt = frozenset({Doubt("vague", item.text)}) if item is not None and unsure else frozenset()
+        """Readings of which nothing but what is asked for is known, with the items that are left to tie."""
+        often = self.cut.first_with("questions.how_often") is not None
+        for head in self._asked_for(spoken):
+            meaning, item, score, doubt = head.meaning, head.item, head.score, head.doubt
             if item is not None and meaning.named:
                 doubt |= self._unsure_name(item, meaning)
+            elif item is not None and meaning.cost >= VAGUE:
+                doubt |= {Doubt("vague", item.text)}
             if often and (meaning.generic or not meaning.category & EVENT):
-                doubt |= {
-                    Doubt("how often")
-                }  # what happened is counted, by its kind, and not what it happened to
+                # what happened is counted, by its kind, and not what it happened to
+                doubt |= {Doubt("how often")}
                 score -= 0.0 if meaning.category & EVENT else self.weights.dropped
-            return State((meaning,), (item,), (), frozenset(), used, base + score - meaning.cost, doubt=doubt)
+            used = frozenset[int]() if head.compute is None else self.cut.per_words()
+            state = State(
+                (meaning,), (item,), (), head.covered, used, base + score - meaning.cost,
+                compute=head.compute, doubt=doubt,
+            )  # fmt: skip
+            yield state, [one for one in spoken if one is not item and one is not head.also]
 
-        if (
-            self.earlier is not None
-            and not any(one.refers for one in spoken)
-            and (direct is None or not direct.refers)
-        ):
+    def _asked_for(self, spoken: Sequence[Item]) -> Iterator[Head]:
+        """What a question may ask for, of names, nouns and dates (``spoken``), or by its question words alone."""
+        cut, form = self.cut, self.cut.form
+        every = [one for one in spoken if one.sort == "noun"]
+        nouns = [one for one in every if not cut.is_participle(one)]
+        referring, openers = [one for one in spoken if one.refers], self._openers(every)
+        direct = self._direct(openers, nouns, referring)
+        if self.earlier is not None and not referring:
             # "And any with lions?", "How many are drawings?": of those before
-            lead = -0.2 if direct is not None else 0.5
-            yield start(plan_meaning(self.world, self.earlier), None, lead), list(spoken)
+            yield Head(plan_meaning(self.world, self.earlier), None, -0.2 if direct is not None else 0.5)
             if set(self.words[:1]) & self.own.roles["dialogue.only"] or lacks_noun(self.words, self.own):
                 return  # "only the women", "which are women": of those before
-        most = any(not one.roles.isdisjoint(COUNTED) for one in self.cut.items)
-        where = any("questions.where" in one.roles for one in self.cut.items)
-        if most and where and len(places := category_nodes(self.world, "Place")):
-            target = Target(categories=("Place",))  # "*where* were the *most* coins found"
-            asked = Meaning(places, target, generic=True, category=int(Category.Place))
-            yield start(asked, None, 0.6), list(spoken)
+        if cut.with_role(*COUNTED) and cut.first_with("questions.where") is not None:
+            yield from self._all_of("Place", 0.6)  # "*where* were the *most* coins found"
         if form.who and direct is None:
-            said_to_be = next((noun for noun in nouns if self.cut.is_predicate(noun)), None)
-            if said_to_be is not None:
-                for meaning in said_to_be.meanings[:MEANINGS]:
-                    if meaning.category and not meaning.category & ACTOR:
-                        continue  # "qui est mort": nobody is a death, and no panel lifted anything
-                    yield start(meaning, said_to_be, 0.3), [one for one in spoken if one is not said_to_be]
-                copula = self.own.roles["verbs.be"].intersection(self.words[: said_to_be.first])
-                people = bool(copula) and said_to_be.meanings[0].category & ACTOR
-                if people and self.words[said_to_be.last : said_to_be.last + 1] != ("s",):
-                    return  # "who were the *members*" asks for nobody else whom they have to do with
-            nodes = category_nodes(self.world, "Actor")
-            if len(nodes):
-                target = Target(categories=("Actor",))
-                yield start(Meaning(nodes, target, generic=True, category=ACTOR), None, 0.2), list(spoken)
+            yield from self._people(nouns)
             return
         if direct is not None and direct.sort == "noun":
-            # "which kinds of object are there (and how many of each)": so many objects of each kind
-            of: Item | None = None
-            if any(one.roles & {"questions.kind"} for one in openers):
-                of = direct
-            elif form.counts and self._is_type(direct):
-                of = next(
-                    (noun for noun in nouns if noun.first >= direct.last and "of" in self.cut.lead(noun)),
-                    None,
-                )
-            for meaning in of.meanings[:MEANINGS] if of is not None else ():
-                group = Compute(kind="group", way=Way(relations=("type",)))
-                begun = replace(start(meaning, of, 1.6), compute=group, used=self.cut.per_words())
-                yield begun, [one for one in spoken if one is not of and one is not direct]
-        chosen = [direct] if direct is not None else [self.cut.head_of(nouns[0], nouns)] if nouns else []
+            yield from self._counted_by_kind(direct, nouns, openers)
+        chosen = [direct] if direct is not None else [cut.head_of(nouns[0], nouns)] if nouns else []
         chosen += [one for one in (*nouns[:2], *referring[:1]) if one not in chosen]
         for place, item in enumerate(chosen):
-            score = 0.8 if item is direct else 0.3 if not place else -0.3
-            if item is not direct and form.what and self.cut.is_subject(item):
-                score -= 0.8  # "what do *paintings* show"
-            if item is not direct and self.cut.phrase_lead(item) and item.first > 1:
-                score -= 0.8  # "what do you have *by* women artists"
-            if item is not direct and self.head_words:
-                # "which *books* …" asks for no bookseller, whatever a book is here
-                score -= self.weights.dropped
-            doubt = frozenset(
-                {Doubt("asked for", direct.text)} if direct is not None and item is not direct else ()
-            )
+            if item is direct:
+                score, doubt = 0.8, frozenset[Doubt]()
+            else:
+                score = -0.3 if place else 0.3
+                doubt = frozenset(() if direct is None else {Doubt("asked for", direct.text)})
+                if form.what and cut.is_subject(item):
+                    score -= 0.8  # "what do *paintings* show"
+                if cut.phrase_lead(item) and item.first > 1:
+                    score -= 0.8  # "what do you have *by* women artists"
+                if self.head_words:  # "which *books* …" asks for no bookseller, whatever a book is here
+                    score -= self.weights.dropped
             for meaning in item.meanings[:MEANINGS]:  # "which *place* has the oldest bridges"
-                begun = start(meaning, item, score)
-                yield replace(begun, doubt=begun.doubt | doubt), [one for one in spoken if one is not item]
+                yield Head(meaning, item, score, doubt=doubt)
         # "is there *anything* by Monet" asks for what is his, and not whether there is a Monet
-        anything = any("questions.anything" in one.roles for one in self.cut.items)
+        anything = cut.first_with("questions.anything") is not None
+        names = [one for one in spoken if one.sort == "name"]
         if not (anything and form.asks) and (form.asks or not chosen):
-            for item in [one for one in spoken if one.sort == "name"][:2]:
+            for item in names[:2]:
                 for meaning in item.meanings[:MEANINGS]:
                     if form.counts and len(meaning.nodes) < 2:
                         continue  # "how many *still lifes*" are not the one word for them
-                    yield (
-                        start(meaning, item, 0.0 if form.asks else -1.0),
-                        [one for one in spoken if one is not item],
-                    )
-        named = form.asks and any(one.sort == "name" for one in spoken)
-        if (
-            direct is None
-            and (form.what or not nouns)
-            and (anything or not named or self.cut.is_one_such(spoken))
-            and not (nouns and any(one.roles & SUMS.keys() for one in self.cut.items))
-        ):  # "what is the average height *of the paintings*" asks for nothing but these
-            for stem, meaning in self._happening() if often else ():  # "how often was it *repaired*"
-                covered = frozenset(at for at in self.cut.open if self.stems[at] == stem)
-                begun = start(meaning, None, self.weights.said)
-                yield replace(begun, covered=covered), list(spoken)
-            for meaning, score in self._whatever:
-                yield start(meaning, None, score), list(spoken)
+                    yield Head(meaning, item, 0.0 if form.asks else -1.0)
+        of_one = form.asks and names and not anything and not cut.is_one_such(spoken)
+        # "what is the average height *of the paintings*" asks for nothing but these
+        of_nouns = nouns and (not form.what or cut.with_role(*SUMS))
+        if direct is None and not of_one and not of_nouns:
+            yield from self._whatever()
+
+    def _openers(self, nouns: Sequence[Item]) -> list[Item]:
+        """The question words behind which what is asked for may stand; none where a preposition at the end asks."""
+        cut = self.cut
+        openers = cut.with_role(*DETERMINING)
+        if cut.form.counts:  # "wie viele … gibt es je …": what stands behind "how many" is counted
+            openers = [one for one in openers if "questions.how_many" in one.roles] or openers
+        behind = {opener.last for opener in openers}
+        dangles = bool(self.words) and cut.form.what and cut.dangles()
+        return [] if dangles and not any(one.first in behind for one in nouns) else openers
+
+    def _direct(
+        self, openers: Sequence[Item], nouns: Sequence[Item], referring: Sequence[Item]
+    ) -> Item | None:
+        """What stands right behind a question word, the last one that anything stands behind."""
+        for opener in reversed(openers):
+            behind = (one for one in (*nouns, *referring) if self.cut.stands_behind(opener, one))
+            if (direct := next(behind, None)) is not None:
+                return self.cut.head_of(direct, nouns) if direct.sort == "noun" else direct
+        return None
+
+    def _people(self, nouns: Sequence[Item]) -> Iterator[Head]:
+        """Whom "who" asks for: those of a noun, "who were the *members*", or anybody."""
+        noun = next((one for one in nouns if self.cut.is_predicate(one)), None)
+        if noun is not None:
+            for meaning in noun.meanings[:MEANINGS]:
+                if not meaning.category or meaning.category & ACTOR:
+                    yield Head(
+                        meaning, noun, 0.3
+                    )  # "qui est mort": nobody is a death, and no panel lifted anything
+            copula = self.own.roles["verbs.be"].intersection(self.words[: noun.first])
+            people = bool(copula) and noun.meanings[0].category & ACTOR
+            if people and self.words[noun.last : noun.last + 1] != ("s",):
+                return  # "who were the *members*" asks for nobody else whom they have to do with
+        yield from self._all_of("Actor", 0.2)
+
+    def _counted_by_kind(
+        self, direct: Item, nouns: Sequence[Item], openers: Sequence[Item]
+    ) -> Iterator[Head]:
+        """ "Which kinds of object are there (and how many of each)": so many objects of each kind."""
+        of: Item | None = None
+        if any("questions.kind" in one.roles for one in openers):
+            of = direct
+        elif self.cut.form.counts and self._is_type(direct):
+            behind = (one for one in nouns if one.first >= direct.last and "of" in self.cut.lead(one))
+            of = next(behind, None)
+        for meaning in of.meanings[:MEANINGS] if of is not None else ():
+            group = Compute(kind="group", way=Way(relations=("type",)))
+            yield Head(meaning, of, 1.6, also=direct, compute=group)
+
+    def _all_of(self, name: CategoryName, score: float, cost: float = 0.0) -> Iterator[Head]:
+        """All of a category, where the data has any."""
+
+        def made() -> Meaning:
+            nodes, target = category_nodes(self.world, name), Target(categories=(name,))
+            return Meaning(nodes, target, cost=cost, generic=True, category=int(Category[name]))
+
+        meaning = self._once(made, (), "all of", name, cost)
+        if len(meaning.nodes):
+            yield Head(meaning, None, score)
 
     def _happening(self) -> Iterator[tuple[str, Meaning]]:
         """The events of which a word says what happened, by their type, or, where none is called so, by their class."""
@@ -636,21 +659,22 @@ class Grammar:
                     yield stem, Meaning(nodes, target, category=EVENT)
                     break
 
-    @cached_property
-    def _whatever(self) -> list[tuple[Meaning, float]]:
-        """What "what" may mean: works, or all of a category; and the points that each gains."""
-        thing = int(Category.Thing)
-        works = self.kinds.general("work")
-        found = [
-            (Meaning(one.nodes, one.target, cost=0.1, generic=True, category=thing), 0.2) for one in works
-        ]
+    def _whatever(self) -> Iterator[Head]:
+        """What "what" may mean: what happened, works, or all of a category."""
+        often = self.cut.first_with("questions.how_often") is not None
+        for stem, meaning in self._happening() if often else ():  # "how often was it *repaired*"
+            covered = frozenset(at for at in self.cut.open if self.stems[at] == stem)
+            yield Head(meaning, None, self.weights.said, covered=covered)
+        for one in self._works_in_general:
+            yield Head(one, None, 0.2)
         for name, cost in WHAT.items():
-            nodes = category_nodes(self.world, name)
-            if len(nodes):
-                target = Target(categories=(name,))
-                meaning = Meaning(nodes, target, cost=cost, generic=True, category=int(Category[name]))
-                found.append((meaning, 0.0))
-        return found
+            yield from self._all_of(name, 0.0, cost)
+
+    @cached_property
+    def _works_in_general(self) -> list[Meaning]:
+        """What is called a work."""
+        works = self.kinds.general("work")
+        return [Meaning(one.nodes, one.target, cost=0.1, generic=True, category=THING) for one in works]
 
     def _is_type(self, item: Item) -> bool:
         """Whether a noun means kinds of things."""
@@ -1587,7 +1611,7 @@ class Grammar:
         doubt |= {one for one in state.doubt if not (acquired and one.why == "without an object")}
         unused |= self._numbers_but(plan)
         if compute.kind == "group":
-            unused -= {item.text for item in self.cut.items if item.roles & PER}
+            unused -= {item.text for item in self.cut.with_role(*PER)}
         score -= w.unused * len(unused)
         score -= w.denial * any(one.text in unused and one.roles & NEGATIONS for one in self.cut.items)
         if compute.kind in ("list", "count", "ask") and not where and head.generic:
@@ -1815,7 +1839,7 @@ class Grammar:
         """The reading with what is said of something that is tied to what is asked for: a condition of it, or, behind "per",
         what things are counted by."""
         node, related = bare.node, bare.related
-        splits = any(self.cut.follows(item, bare.says) for item in self.cut.items if item.roles & PER)
+        splits = any(self.cut.follows(item, bare.says) for item in self.cut.with_role(*PER))
         own = next(one for parent, one in state.conditions if not parent and one.child == node)
         if (
             splits
@@ -1854,7 +1878,7 @@ class Grammar:
     @cached_property
     def _unit(self) -> str:
         """The unit of time that the question has a word for, "" for none."""
-        idle = positions(one for one in self.cut.items if "operators.aside" in one.roles)
+        idle = positions(self.cut.with_role("operators.aside"))
         behind = (*self.words[1:], "")  # but not "over the years", nor "after the year 2000"
         words = {word for at, word in enumerate(self.words) if at not in idle and not behind[at].isdigit()}
         return next((unit for unit in TIMES if words & self.own.roles[f"time.{unit}"]), "")
@@ -2039,7 +2063,7 @@ class Grammar:
 
     @cached_property
     def _acts(self) -> list[Target]:
-        requests = positions(one for one in self.cut.items if "questions.list" in one.roles)
+        requests = positions(self.cut.with_role("questions.list"))
         return self.kinds.acts(frozenset(stem for at, stem in enumerate(self.stems) if at not in requests))
 
     def _acquired_as(
