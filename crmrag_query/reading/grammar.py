@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -22,7 +22,7 @@ from crmrag_query.graph.arrays import distinct, shared
 from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph
 from crmrag_query.language import LANGUAGES, Language, language
 from crmrag_query.ontology.load import Category
-from crmrag_query.plans.execute import comparable, converted, factor_of, in_one_unit, known_unit, units_of
+from crmrag_query.plans.execute import known_unit
 from crmrag_query.plans.records import (
     Among,
     Anchor,
@@ -96,16 +96,16 @@ from crmrag_query.reading.lexicon import (
     VAGUE,
     WHEREABOUTS,
     KindWords,
-    RelationWords,
     category_nodes,
     date_stems,
     entities_of,
     longest_phrase,
     vocabulary,
 )
-from crmrag_query.reading.records import RANKING, Meaning, as_list, changed
+from crmrag_query.reading.numbers import Numbers
+from crmrag_query.reading.records import RANKING, Doubt, Meaning, Memory, as_list, changed
 from crmrag_query.reading.ties import Tie, Ties
-from crmrag_query.text import fold, positions, tokenize, unmarked
+from crmrag_query.text import positions, tokenize, unmarked
 from crmrag_query.timing import check
 
 T = TypeVar("T")
@@ -202,25 +202,6 @@ class Condition:
     among: bool = False
     others: bool = False
     lasting: bool = False
-
-
-Why = Literal[
-    "unknown", "passed over", "left open", "vague", "part of a name", "no word for", "a long way",
-    "without an object", "not asked for", "not said", "in texts", "not by type", "which date", "which size",
-    "which unit", "a place within another", "several units", "one date or another", "how often",
-    "used for more than this", "who gave or who received", "in which role", "by whom or of whom", "acquired so or otherwise",
-    "including", "compared", "asked for", "which are left out", "only", "all", "either", "two are asked for",
-    "a second question", "stands for something", "nothing is spoken of", "how or why", "where or when",
-    "one thing is described", "a kind or one of it",
-]  # fmt: skip
-"""What leaves a reading unsure."""
-
-
-class Doubt(NamedTuple):
-    """Why a reading is not sure, and of which words or ways."""
-
-    why: Why
-    of: str = ""
 
 
 @dataclass(frozen=True)
@@ -331,8 +312,13 @@ class Grammar:
     least: float = -math.inf
     cut: Cut = field(init=False)
     _said: dict[tuple[str, frozenset[int]], frozenset[int]] = field(default_factory=dict)
-    _known: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
+    memory: Memory = field(default_factory=Memory)
     _highest: list[float] = field(default_factory=list)
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """What the question may measure."""
+        return Numbers(self.world, self.ties, self.own, self.stems, self.memory)
 
     # reading
 
@@ -638,7 +624,7 @@ class Grammar:
             nodes, target = category_nodes(self.world, name), Target(categories=(name,))
             return Meaning(nodes, target, cost=cost, generic=True, category=int(Category[name]))
 
-        meaning = self._once(made, (), "all of", name, cost)
+        meaning = self.memory.once(made, (), "all of", name, cost)
         if len(meaning.nodes):
             yield Head(meaning, None, score)
 
@@ -683,7 +669,7 @@ class Grammar:
             kinds = {one.target for one in self.kinds.general("type")}
             return any(one.target in kinds and one.only is None for one in item.meanings)
 
-        return self._once(means_types, (item,), "type")
+        return self.memory.once(means_types, (item,), "type")
 
     # tying
 
@@ -868,7 +854,7 @@ class Grammar:
             labels = (label.text for end in ends.tolist() for label in self.graph.labels(end))
             return any(not words.isdisjoint(tokenize(label)) for label in labels)
 
-        return self._once(found, (near,), "unknown", tie.way)
+        return self.memory.once(found, (near,), "unknown", tie.way)
 
     def _nouns_of(self, state: State, item: Item) -> Collection[int]:
         """The nodes that an item behind "of" can be tied to: the noun right before it, where a reading has that; else all."""
@@ -899,22 +885,14 @@ class Grammar:
                 and self.capitals.isdisjoint(item.places)
             )
             return frozenset({Doubt("part of a name", item.text)} if common else ())
-        like = meaning.named and self._once(
+        like = meaning.named and self.memory.once(
             lambda: is_like(self.graph, self.own, item.text, meaning.nodes), (item, meaning), "like"
         )
         return frozenset({Doubt("unknown", item.text) if like else Doubt("part of a name", item.text)})
 
     def either(self, one: Item, other: Item) -> Item | None:
         """Two items as one, made once for all cuts; see `items.either`."""
-        return self._once(lambda: either(one, other, self.graph), (one, other), "either")
-
-    def _once(self, make: Callable[[], T], parts: tuple[object, ...], *more: Hashable) -> T:
-        """What is made of some parts, which go by what they are and not by what they equal, and of what else is told."""
-        key = (*map(id, parts), *more)
-        if key not in self._known:
-            self._known[key] = make(), parts  # kept, so that their ids stay theirs
-        found: T = self._known[key][0]
-        return found
+        return self.memory.once(lambda: either(one, other, self.graph), (one, other), "either")
 
     def _computed(self, state: State, parent: int, condition: Condition, item: Item) -> State:
         """The tie as a condition, or as what operators make of it: a ranking or a group."""
@@ -942,24 +920,24 @@ class Grammar:
         for role, ascending in SIZES if counted else ():
             if role not in flags:
                 continue
-            first = self.cut.first(flags[role], state.places[0])
             if role in COUNTED:
                 # Of all places, those that others lie in would have the most.
                 way = tie.way.stated() if tie.way.inverse and state.nodes[0].generic else tie.way
                 measure = Measure(kind="count", way=way)
-                return made(
-                    Compute(kind="rank", measure=measure, first=first, ascending=ascending), flags[role]
-                )
-            if tie.relation == "dimension" and meaning.target is not None and meaning.target.types:
+            elif tie.relation == "dimension" and meaning.target is not None and meaning.target.types:
                 way = Way(paths=self.world.relations[tie.relation].paths, types=meaning.target.types)
-                measure = Measure(kind="value", way=self._valued(way))  # "the longest *main span*"
-                doubt = state.doubt - {Doubt("no word for", tie.key)} | self._measures(
-                    measure.way, state.nodes[0], {}
-                )
-                ranked = made(
-                    Compute(kind="rank", measure=measure, first=first, ascending=ascending), flags[role]
-                )
-                return replace(ranked, over=-1, doubt=doubt)
+                measure = Measure(kind="value", way=self.numbers.valued(way))  # "the longest *main span*"
+            else:
+                continue
+            first = self.cut.first(flags[role], state.places[0])
+            ranked = made(
+                Compute(kind="rank", measure=measure, first=first, ascending=ascending), flags[role]
+            )
+            if measure.kind == "count":
+                return ranked
+            doubt = state.doubt - {Doubt("no word for", tie.key)}
+            doubt |= self.numbers.measures(measure.way, state.nodes[0], {})
+            return replace(ranked, over=-1, doubt=doubt)
         per = flags.get("operators.per") or flags.get("operators.breakdown") or self.cut.split_by(item)
         per = per or self.cut.of_which(flags)
         if per is not None and self.cut.is_of_another(range(per.last, item.first)):
@@ -985,7 +963,9 @@ class Grammar:
         stands = cut.standing(item, place)
         heard = (cut.open, self.head_words, self.said, cut.form.asks, cut.form.who)
         made = partial(self._ways_anew, state, parent, far, item, stands)
-        return self._once(made, (near, far, item, place), "ways", parent == 0, state.covered, stands, heard)
+        return self.memory.once(
+            made, (near, far, item, place), "ways", parent == 0, state.covered, stands, heard
+        )
 
     def _ways_anew(
         self, state: State, parent: int, far: Meaning, item: Item, stands: Standing
@@ -1155,7 +1135,7 @@ class Grammar:
         """Whether a property of the data's own is called by one of some stems: "was *directed* by"."""
         lexicon, code = self.ties.lexicon, self.own.code
         own = (iri for iri in self.world.property_numbers if iri not in self.world.ontology.properties)
-        return self._once(
+        return self.memory.once(
             lambda: any(not lexicon.step_stems(iri, code).isdisjoint(stems) for iri in own),
             (), "has property", frozenset(stems),
         )  # fmt: skip
@@ -1184,7 +1164,7 @@ class Grammar:
         return near.target == far.target or (far.generic and self.ties.both(near, far) == len(near.nodes))
 
     def _is_kind_of(self, near: Meaning, far: Meaning) -> bool:
-        both = self._once(lambda: self.ties.both(near, far), (near, far), "both")
+        both = self.memory.once(lambda: self.ties.both(near, far), (near, far), "both")
         return both > 0 and (both < len(near.nodes) or near.named)
 
     def _unsaid_role(self, state: State) -> list[int]:
@@ -1294,7 +1274,7 @@ class Grammar:
             more = (leading_to(self.world, one.way, None)[near.nodes] & ~has for one in own)
             return any(RARE * has.sum() < one.sum() for one in more)
 
-        return self._once(found, (near,), "dates more", tie.way)
+        return self.memory.once(found, (near,), "dates more", tie.way)
 
     def _attach_year(self, state: State, item: Item, parent: int) -> Iterator[State]:
         """A period of whole years, or what is before or after the year of a thing, as bounds of a number that the data call a
@@ -1313,7 +1293,7 @@ class Grammar:
         words = vocabulary(code).relations
         made = words["created_on"].says if near.category & THING else frozenset[str]()
         ways = {iri: Way(paths=((iri,),)) for iri in lexicon.years}
-        stated = self._once(
+        stated = self.memory.once(
             lambda: [iri for iri, way in ways.items() if leading_to(self.world, way, None)[near.nodes].any()],
             (near,),
             "years",
@@ -1360,8 +1340,10 @@ class Grammar:
     def _attach_amount(self, state: State, item: Item, amount: Amount) -> Iterator[State]:
         denied = _places(self.cut.flags(item), NEGATIONS)
         for hops, parent in enumerate(reversed(state.spine)):
-            found = self._amount_way(amount, state.nodes[parent])
-            valued = self._in_unit(amount, found[0], state.nodes[parent]) if found is not None else None
+            found = self.numbers.amount_way(amount, state.nodes[parent])
+            valued = (
+                self.numbers.in_unit(amount, found[0], state.nodes[parent]) if found is not None else None
+            )
             if found is None or valued is None:
                 continue
             condition = Condition(None, number=valued[0].model_copy(update={"negated": bool(denied)}))
@@ -1376,96 +1358,6 @@ class Grammar:
                 doubt=state.doubt | doubt,
                 used=state.used | denied,
             )
-
-    def _amount_way(self, amount: Amount, near: Meaning) -> tuple[Way, frozenset[str], bool] | None:
-        """How things lead to the number of an amount, all stems that say it, and whether it may be no other."""
-        if amount.size:
-            sized = self.sized(amount.size, near)
-            if sized is not None or not amount.unit:
-                return None if sized is None else (sized[0], frozenset(), sized[1])
-            called = self._number_called(self.own.stem(amount.unit), near)  # "longer than 40 *minutes*"
-            return None if called is None else (*called, True)
-        stem = self.stems[amount.noun]
-        if (called := self._number_called(stem, near)) is not None:
-            return *called, True
-        asked = (id for id, words in self._quantities.items() if stem in words.says)
-        paid = next((way for id in asked if (way := self._quantity(id, near)) is not None), None)
-        return None if paid is None else (paid, frozenset({stem}), True)
-
-    def _in_unit(self, amount: Amount, way: Way, near: Meaning) -> tuple[Valued, frozenset[Doubt]] | None:
-        """The condition of an amount in a unit that the data have, and its doubts; None for a unit that they do not have, and
-        for a thing to compare with that has no number, or several."""
-        if amount.than:
-            return self._number_than(amount, way, near)
-        bounds = Valued(
-            way=way, least=amount.least, most=amount.most,
-            least_counts=amount.least_counts, most_counts=amount.most_counts,
-        )  # fmt: skip
-        units = self._units(way, near)
-        if not amount.unit:
-            return bounds, frozenset({Doubt("several units")} if len(units) > 1 else ())
-        stem, known = self.own.stem(amount.unit), known_unit(amount.unit)
-
-        def beside(unit: int) -> frozenset[Doubt]:
-            """Of what is measured in a unit that nothing is known of it cannot be told."""
-            unknown = any(one != unit and factor_of(self.world, one) is None for one in units)
-            return frozenset({Doubt("several units")} if unknown else ())
-
-        for unit in units:
-            labels = [one.text for one in self.graph.labels(unit)]
-            if stem in self.own.all_stems(labels):
-                return bounds.model_copy(update={"unit": self.graph.iri(unit)}), beside(unit)
-        for unit in units if known else ():
-            has = factor_of(self.world, unit)
-            if known and has and has[0] == known[0]:
-                return _scaled(bounds, known[1] / has[1], self.graph.iri(unit)), beside(unit)
-        says = self.ties.lexicon.step_stems(way.paths[0][0], self.own.code) if way.paths else frozenset()
-        if stem in says:  # "weight in kg"
-            return bounds, frozenset()
-        if units:
-            return None
-        if known is None:  # "more than 1,000 *copies*" of what is a print run
-            return bounds, frozenset({Doubt("which unit", amount.unit)})
-        has = next((one for word in says if len(word) > 1 and (one := known_unit(word)) is not None), None)
-        if has is not None and has[0] == known[0]:
-            return _scaled(bounds, known[1] / has[1]), frozenset()
-        return bounds, frozenset({Doubt("which unit", amount.unit)})
-
-    def _number_than(self, amount: Amount, way: Way, near: Meaning) -> tuple[Valued, frozenset[Doubt]] | None:
-        row = way_literals(self.world, way.stated(), self.world.nodes_of(amount.than))[1]
-        stated, number = numbers(self.world, row)
-        owners = np.searchsorted(self.graph.literal_ptr, row[stated], side="right") - 1
-        number, unit = in_one_unit(self.world, owners.astype(np.int32), number)
-        if len(set(number.tolist())) != 1:
-            return None
-        bound, units = float(number[0]), self._units(way, near)
-        least, most = (bound, None) if amount.more else (None, bound)
-        doubt = {Doubt("several units")} if unit < 0 and len(units) > 1 else set[Doubt]()
-        named = self.graph.iri(unit) if unit >= 0 else ""
-        valued = Valued(way=way, least=least, most=most, least_counts=False, most_counts=False, unit=named)
-        return valued, frozenset(doubt)
-
-    def _units(self, way: Way, near: Meaning) -> list[int]:
-        """The units of what things lead to by a way without its last link, to a number, the most frequent first."""
-        if way.then is None:
-            return []
-
-        def found() -> list[int]:
-            alone = way.model_copy(update={"then": None, "direct": True})
-            ends = distinct(pairs(self.world, alone, near.nodes, literals=False).cell)
-            own, every = units_of(self.world, ends.astype(np.int32))
-            return sorted(every.tolist(), key=lambda unit: -int((own == unit).sum()))
-
-        return self._once(found, (near,), "units", way)
-
-    def _names_number(self, at: int) -> bool:
-        """Whether anything in the data leads to a number that a word of the question names."""
-        stem, lexicon, code = self.stems[at], self.ties.lexicon, self.own.code
-        return (
-            any(stem in one.ends | one.says for one in self._quantities.values())
-            or stem in lexicon.dimension_types(code)
-            or any(stem in lexicon.step_stems(iri, code) for iri in lexicon.numbers)
-        )
 
     def with_amounts(
         self, items: tuple[Item, ...], since: int = 0
@@ -1484,12 +1376,14 @@ class Grammar:
         found = amounts(self.words, self.chunks, self.own)
         return tuple(
             one for one in found
-            if isinstance(one.value, Amount) and (one.value.size or self._names_number(one.value.noun))
+            if isinstance(one.value, Amount) and (one.value.size or self.numbers.names_number(one.value.noun))
         )  # fmt: skip
 
     def _compared(self, items: tuple[Item, ...]) -> Iterator[Item]:
         for one in comparisons(items, self.words, self.own):
-            if isinstance(one.value, Amount) and (one.value.noun < 0 or self._names_number(one.value.noun)):
+            if isinstance(one.value, Amount) and (
+                one.value.noun < 0 or self.numbers.names_number(one.value.noun)
+            ):
                 yield one
 
     def _is_office(self, near: Meaning, place: Item | None) -> bool:
@@ -1640,7 +1534,7 @@ class Grammar:
         """The reading with what operators make of it, and why that may not be what is meant."""
         measure, doubt = made.compute.measure, state.doubt | made.doubt
         if measure is not None and measure.kind == "value":
-            doubt |= self._measures(measure.way, state.nodes[0], ops)
+            doubt |= self.numbers.measures(measure.way, state.nodes[0], ops)
         elif measure is not None and measure.kind in ("earliest", "latest"):
             doubt |= self._which_date(measure.way, state.nodes[0])
         used = state.used | made.used
@@ -1927,7 +1821,7 @@ class Grammar:
                     return rank(ops[role], measure, ascending, 0.5)._replace(used=_places(ops, TEMPORAL))
         for role, ascending in (("operators.highest", False), ("operators.lowest", True)):
             if role in ops:
-                if (measured := self._measured(ops[role].text, near)) is not None:
+                if (measured := self.numbers.measured(ops[role].text, near)) is not None:
                     return rank(ops[role], Measure(kind="value", way=measured[0]), ascending, 0.4)
                 if near.only is not None and near.category & ACTOR:  # the *biggest donors* gave most
                     return rank(ops[role], Measure(kind="count", way=near.only.way), ascending, 0.4)
@@ -1935,7 +1829,7 @@ class Grammar:
             if role in ops and ops[role].first not in state.used:
                 if self.cut.is_of_noun(ops[role], state.places[0]):
                     return None
-                if (way := self._paid(near)) is not None:  # "cost the most"
+                if (way := self.numbers.paid(near)) is not None:  # "cost the most"
                     return rank(ops[role], Measure(kind="value", way=way), ascending, 0.6)
                 works, unsaid = self._works
                 if not len(works.nodes):
@@ -1978,7 +1872,9 @@ class Grammar:
             if op is None or op.first in state.used:
                 continue
             at = next((at for at in range(op.last, last) if self.words[at] not in self.own.stop), last)
-            found = self._number_called(self.stems[at], state.nodes[0]) if at in self.cut.open else None
+            found = (
+                self.numbers.number_called(self.stems[at], state.nodes[0]) if at in self.cut.open else None
+            )
             if found is not None:
                 measure = Measure(kind="value", way=found[0])
                 first = self.cut.first(op, state.places[0])
@@ -1997,15 +1893,15 @@ class Grammar:
         said = frozenset[int]()
         behind = [at for at in range(op.last, len(self.words)) if at in self.cut.open]
         for at in behind if role != "operators.altogether" else ():
-            if (found := self._number_called(self.stems[at], near)) is not None:
+            if (found := self.numbers.number_called(self.stems[at], near)) is not None:
                 way, said = found[0], frozenset(at for at in self.cut.open if self.stems[at] in found[1])
                 break
-        if way is None and (way := self._paid(near)) is not None:
-            known = frozenset().union(*(one.says | one.ends for one in self._quantities.values()))
+        if way is None and (way := self.numbers.paid(near)) is not None:
+            known = frozenset().union(*(one.says | one.ends for one in self.numbers.quantities.values()))
             said = frozenset(at for at in self.cut.open if self.stems[at] in known)
         if way is None:
             sizes = {at: name for at in self.cut.free if (name := size_of(self.words[at], self.own))}
-            sized = next(filter(None, (self.sized(name, near) for name in sizes.values())), None)
+            sized = next(filter(None, (self.numbers.sized(name, near) for name in sizes.values())), None)
             way, said = (None if sized is None else sized[0]), frozenset(sizes)
         if way is None and near.target is not None and self._are_dimensions(near):
             way = Way(relations=("dimension_value",))  # "the average *layer thickness*"
@@ -2023,36 +1919,6 @@ class Grammar:
         """The classes of the first few of what is meant."""
         some = meaning.nodes[:5].tolist()
         return {code for node in some for code in self.graph.codes(node)}
-
-    def _number_called(self, stem: str, near: Meaning) -> tuple[Way, frozenset[str]] | None:
-        """How things lead to the number that a noun names, and all stems that say it: one of the catalogue, a property of the
-        data's own, or a dimension of a type of that name; None where none of the things has one."""
-        return self._once(lambda: self._find_number(stem, near), (near,), "number", stem)
-
-    def _find_number(self, stem: str, near: Meaning) -> tuple[Way, frozenset[str]] | None:
-        lexicon, code, known = self.ties.lexicon, self.own.code, vocabulary(self.own.code).relations
-        for id, words in self._quantities.items():
-            if stem in words.ends and (way := self._quantity(id, near)) is not None:
-                return way, words.ends | words.says
-        ways = [
-            (Way(paths=((iri,),)), said | (known[like].says if like in known else frozenset()))
-            for iri, like in lexicon.numbers.items()
-            if stem in (said := lexicon.step_stems(iri, code))
-        ]
-        ways += [(way, frozenset({stem})) for way in self._dimensions_called((stem,))]
-        return next((one for one in ways if leading_to(self.world, one[0], None)[near.nodes].any()), None)
-
-    def _dimensions_called(self, stems: Iterable[str]) -> Iterator[Way]:
-        """How things lead to the numbers of dimensions whose type has one of some stems in its name: "service *weight*"."""
-        for stem in sorted(stems):
-            types = self.ties.lexicon.dimension_types(self.own.code).get(stem, ())
-            if len(types):
-                iris = tuple(self.graph.iri(int(one)) for one in types)
-                yield self._valued(Way(paths=self.world.relations["dimension"].paths, types=iris))
-
-    @staticmethod
-    def _valued(dimension: Way) -> Way:
-        return dimension.model_copy(update={"then": Way(relations=("dimension_value",))})
 
     @cached_property
     def _works(self) -> tuple[Meaning, Item]:
@@ -2113,61 +1979,6 @@ class Grammar:
         known = {number for one in computed for number in (one.first, one.at_least)}
         return {text for text, value in said if value > 1 and known.isdisjoint((value, value + 1))}
 
-    def _quantity(self, id: str, near: Meaning) -> Way | None:
-        """How things lead to a quantity: by the relation or by a property of the data's own that is called like it, whichever
-        more of them have; None where none has either."""
-
-        def best() -> Way | None:
-            own = [Way(paths=((iri,),)) for iri, like in self.ties.lexicon.numbers.items() if like == id]
-            relation = [self._valued(Way(relations=(id,)))] if self.ties.reach(id)[0] else []
-            measures = self.ties.lexicon.measures.items()
-            relation += [self._valued(Way(paths=((iri,),))) for iri, like in measures if like == id]
-            called = self._quantities[id].ends if id in self._quantities else ()
-            ways = [*relation, *own, *self._dimensions_called(called)]
-            has = {way: int(leading_to(self.world, way, None)[near.nodes].sum()) for way in ways}
-            way = max(has, key=lambda one: has[one], default=None)
-            return way if way is not None and has[way] else None
-
-        return self._once(best, (near,), "quantity", id)
-
-    def _measured(self, word: str, near: Meaning) -> tuple[Way, bool] | None:
-        """The dimension that an adjective of size speaks of and that things have, and whether it may speak of no other."""
-        size = size_of(fold(word.split()[-1]), self.own)
-        return self.sized(size, near) if size else None
-
-    def sized(self, name: str, near: Meaning) -> tuple[Way, bool] | None:
-        """The way to the dimension of a name, "any" for one of several, and whether things have no other of these."""
-        ids = [name] if name != "any" else ["height", "length", "width", "depth"]
-        known = [way for id in ids if (way := self._quantity(id, near)) is not None]
-        return (known[0], len(known) == 1) if known else None
-
-    def _paid(self, near: Meaning) -> Way | None:
-        """The number by which a verb of the question measures: to cost, to weigh."""
-        said = frozenset(self.stems)
-        asked = (id for id, words in self._quantities.items() if said & (words.says | words.ends))
-        return next((way for id in asked if (way := self._quantity(id, near)) is not None), None)
-
-    @cached_property
-    def _quantities(self) -> dict[str, RelationWords]:
-        """The relations to numbers that are asked for by a word of their own."""
-        known = vocabulary(self.own.code).relations
-        numbers = (id for id, one in self.world.relations.items() if one.value == "number")
-        return {id: known[id] for id in numbers if id in known and id != "dimension_value"}
-
-    def _measures(self, way: Way, near: Meaning, ops: Mapping[str, Item]) -> frozenset[Doubt]:
-        """Why things may not be compared by what they measure: in several units, or in which direction is not said."""
-        ends = distinct(
-            pairs(
-                self.world, way.model_copy(update={"then": None, "direct": True}), near.nodes, literals=False
-            ).cell
-        )
-        alike = way.then is None or comparable(self.world, units_of(self.world, ends.astype(np.int32))[1])
-        said = next((ops[one].text for one in ("operators.highest", "operators.lowest") if one in ops), "")
-        measured = self._measured(said, near) if said else None
-        several = len(way.types) > 1 or (measured is not None and not measured[1])
-        which = {Doubt("which size", said)} if several else set[Doubt]()
-        return frozenset(() if alike else {Doubt("several units")}) | which
-
     def _conditions(self, state: State, node: int) -> Iterator[Constraint]:
         for parent, one in state.conditions:
             if parent != node:
@@ -2213,7 +2024,7 @@ class Grammar:
         if tie.relation not in TOPICAL or not types:
             return False
         concepts = self.world.nodes_of(types)
-        return self._once(
+        return self.memory.once(
             lambda: bool(len(shared(near.nodes, nodes_leading_to(self.world, tie.way, concepts)))),
             (near,), "topic", tie.way, types,
         )  # fmt: skip
@@ -2248,12 +2059,6 @@ class Grammar:
         if not inner and target.types and not (target.classes or target.categories):
             return Anchor(types=target.types)
         return Anchor(plan=Plan(target=target, where=inner))
-
-
-def _scaled(bounds: Valued, by: float, unit: str = "") -> Valued:
-    """The bounds of a number in another unit."""
-    least, most = (None if one is None else converted(one, by) for one in (bounds.least, bounds.most))
-    return bounds.model_copy(update={"least": least, "most": most, "unit": unit})
 
 
 UNASKED = 3.0

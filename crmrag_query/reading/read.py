@@ -49,10 +49,8 @@ from crmrag_query.questions.lexicon import asked
 from crmrag_query.reading.cut import DETERMINING, MEANT, PER
 from crmrag_query.reading.grammar import (
     UNASKED,
-    Doubt,
     Grammar,
     Reading,
-    Why,
     second_question,
     with_titles,
 )
@@ -78,7 +76,7 @@ from crmrag_query.reading.lexicon import (
     verbs,
     vocabulary,
 )
-from crmrag_query.reading.records import Antecedent, Meaning, as_list
+from crmrag_query.reading.records import Antecedent, Doubt, Meaning, Why, as_list
 from crmrag_query.reading.ties import Ties
 from crmrag_query.text import fold, positions
 from crmrag_query.timing import check
@@ -97,7 +95,7 @@ class Tables:
     words: Sequence[str]
     items: Sequence[Item]
     sized: Callable[[str, Meaning], tuple[Way, bool] | None]
-    """How things lead to the dimension of a name; see `Grammar.sized`."""
+    """How things lead to the dimension of a name; see `Numbers.sized`."""
 
     def plan(self) -> Plan | None:
         """The table that a question asks for, all of whose words it says; None where it asks for none."""
@@ -790,7 +788,7 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
     # "how many rooms does each villa have" asks for numbers
     counts = any("questions.how_many" in one.roles for one in items)
     for score, chosen in cuts[:TABLES] if not counts else ():
-        plan = Tables(release[World], release[Ties], own, heard.words, chosen, grammar.sized).plan()
+        plan = Tables(release[World], release[Ties], own, heard.words, chosen, grammar.numbers.sized).plan()
         if plan is not None and (whole := _weighed(release, Reading(plan, score))) is not None and whole.size:
             return [whole]
     weighed = dict[str, Reading | None]()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.linking import LinkedEntity, Mention
@@ -19,6 +20,27 @@ from crmrag_query.plans.records import (
     Texted,
     Valued,
 )
+
+T = TypeVar("T")
+
+Why = Literal[
+    "unknown", "passed over", "left open", "vague", "part of a name", "no word for", "a long way",
+    "without an object", "not asked for", "not said", "in texts", "not by type", "which date", "which size",
+    "which unit", "a place within another", "several units", "one date or another", "how often",
+    "used for more than this", "who gave or who received", "in which role", "by whom or of whom", "acquired so or otherwise",
+    "including", "compared", "asked for", "which are left out", "only", "all", "either", "two are asked for",
+    "a second question", "stands for something", "nothing is spoken of", "how or why", "where or when",
+    "one thing is described", "a kind or one of it",
+]  # fmt: skip
+"""What leaves a reading unsure."""
+
+
+class Doubt(NamedTuple):
+    """Why a reading is not sure, and of which words or ways."""
+
+    why: Why
+    of: str = ""
+
 
 RANKING = frozenset({
     "operators.most", "operators.fewest", "operators.earliest", "operators.latest", "operators.highest", "operators.lowest",
@@ -53,6 +75,21 @@ class Meaning:
     def key(self) -> tuple[object, ...]:
         """Equal for meanings of the same nodes."""
         return (self.iris, self.target, self.less, self.only, self.plan)
+
+
+class Memory:
+    """What was found of some things while one question is read: readings ask for it again, those of other cuts too."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], tuple[Any, object]] = {}
+
+    def once(self, make: Callable[[], T], parts: tuple[object, ...], *more: Hashable) -> T:
+        """What is made of some parts, which go by what they are and not by what they equal, and of what else is told."""
+        key = (*map(id, parts), *more)
+        if key not in self._known:
+            self._known[key] = make(), parts  # kept, so that their ids stay theirs
+        found: T = self._known[key][0]
+        return found
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from crmrag_query.evaluation.questions import read_questions
 from crmrag_query.reading import grammar, read
 from crmrag_query.reading.grammar import Grammar, Reading, State
 from crmrag_query.reading.items import analysed
+from crmrag_query.reading.records import Memory
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[3]
@@ -37,7 +38,7 @@ def test_readings_that_come_too_late_would_not_have_been_kept(
         made[0] += 1
         return computed(self, *parts)
 
-    def anew(self: Grammar, make: Callable[[], T], parts: object, *more: object) -> T:
+    def anew(self: Memory, make: Callable[[], T], parts: object, *more: object) -> T:
         return make()
 
     monkeypatch.setattr(Grammar, "_computed", counted)
@@ -45,7 +46,7 @@ def test_readings_that_come_too_late_would_not_have_been_kept(
     some, made[0] = made[0], 0
     monkeypatch.setattr(grammar, "insort", lambda highest, score: None)  # none is known to come before
     monkeypatch.setattr(Grammar, "_gained_at_most", lambda *parts: math.inf)  # and none is hopeless
-    monkeypatch.setattr(Grammar, "_once", anew)
+    monkeypatch.setattr(Memory, "once", anew)
     assert [told(read.readings(churches, analysed(churches, one))) for one in questions] == found
     assert some < 0.7 * made[0]  # about half
 
