@@ -1127,15 +1127,12 @@ def cut(
             for item in by_start.get(at, ()):
                 best[item.last].append((score + item.score, (*chosen, item)))
     found: dict[tuple[tuple[int, int, str], ...], tuple[float, tuple[Item, ...]]] = {}
-    for score, chosen in sorted(best[-1], key=lambda one: -one[0]):
-        if score < best_score(best[-1]) - UNLIKELY_CUT or len(found) == most:
+    whole = sorted(best[-1], key=lambda one: -one[0])
+    for score, chosen in whole:
+        if score < whole[0][0] - UNLIKELY_CUT or len(found) == most:
             break
-        found.setdefault(
-            tuple(
-                (one.first, one.last, one.sort) for one in chosen if one.sort != "op" or one.roles & TELLING
-            ),
-            (score, chosen),
-        )
+        telling = (one for one in chosen if one.sort != "op" or one.roles & TELLING)
+        found.setdefault(tuple((one.first, one.last, one.sort) for one in telling), (score, chosen))
     return list(found.values())
 
 
@@ -1148,11 +1145,6 @@ TELLING = frozenset({
     "operators.fewest", "operators.earliest", "operators.latest", "operators.highest", "operators.lowest",
     "operators.titles", "operators.at_least", "operators.more_than", "operators.or_more", "whole",
 })  # fmt: skip
-
-
-def best_score(cuts: Sequence[tuple[float, tuple[Item, ...]]]) -> float:
-    """The highest score of some cuts; 0 for none."""
-    return max((score for score, _ in cuts), default=0.0)
 
 
 def joined(

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from crmrag_query.artifacts.release import Release
 from crmrag_query.errors import QuestionError
-from crmrag_query.graph.arrays import FLAG_SUSPECT, united
+from crmrag_query.graph.arrays import FLAG_SUSPECT, Ints, united
 from crmrag_query.graph.graph import Graph
 from crmrag_query.language import Language, language
 from crmrag_query.ontology.load import Category
@@ -77,7 +77,7 @@ from crmrag_query.reading.lexicon import (
     vocabulary,
 )
 from crmrag_query.reading.records import Antecedent, Doubt, Meaning, Why, as_list
-from crmrag_query.reading.ties import Ties
+from crmrag_query.reading.ties import Tie, Ties
 from crmrag_query.text import fold, positions
 from crmrag_query.timing import check
 
@@ -152,20 +152,13 @@ class Tables:
             noun = next((item for item in self.items if item.sort == "noun" and item.meanings), None)
             if noun is not None:
                 ties = self.ties.between(near, noun.meanings[0], self.own.code, frozenset())
+
+                def fitting(one: Tie) -> tuple[int, float, str]:
+                    return -len(stems & (one.stems | one.ends | one.starts)), one.cost, one.key
+
                 if ties:
-                    tie = min(
-                        ties,
-                        key=lambda one: (
-                            -len(stems & (one.stems | one.ends | one.starts)),
-                            one.cost,
-                            one.key,
-                        ),
-                    )
-                    measure = Measure(
-                        kind="count",
-                        way=tie.way,
-                        to=Anchor(plan=Plan(target=noun.meanings[0].target or Target())),
-                    )
+                    counted = Anchor(plan=Plan(target=noun.meanings[0].target or Target()))
+                    measure = Measure(kind="count", way=min(ties, key=fitting).way, to=counted)
         elif (size := next(filter(None, (size_of(word, self.own) for word in self.words)), "")) and (
             way := self.sized(size, near)
         ) is not None:
@@ -503,6 +496,11 @@ def _gives_other(release: Release, best: Reading, plan: Plan, even_none: bool = 
     return (even_none or outcome.size > 0) and digest(outcome) != best.result
 
 
+def _members(plan: Plan, world: World) -> Ints:
+    """All of a plan, whatever is made of them."""
+    return results(plan.model_copy(update={"compute": Compute()}), world).members
+
+
 MEDIUM = "medium_note"
 
 
@@ -543,11 +541,9 @@ def _are_told_twice(release: Release, best: Reading, analysis: Analysis) -> bool
     world, graph, plan = release[World], release[Graph], best.plan
     if plan.compute.kind not in ("list", "count", "rank"):
         return False
-    members = results(plan.model_copy(update={"compute": Compute()}), world).members
-    if (
-        not 2 * TWICE <= len(members) <= LOOKED_THROUGH
-        or not ((world.adjacency.categories[members] & int(Category.Actor)) != 0).all()
-    ):
+    members = _members(plan, world)
+    people = (world.adjacency.categories[members] & int(Category.Actor)) != 0
+    if not 2 * TWICE <= len(members) <= LOOKED_THROUGH or not people.all():
         return False
     again = len(members) - len({graph.label(int(node)) for node in members})
     return again >= max(TWICE, len(members) * SEVERAL_TIMES)
@@ -565,7 +561,7 @@ def _are_groups_too(release: Release, best: Reading, analysis: Analysis) -> bool
     lists = plan.compute.kind in ("list", "count") and plan.target.categories == ("Actor",)
     if not lists or "questions.who" in own.roles_within(analysis.reading.words):
         return False
-    members = results(plan.model_copy(update={"compute": Compute()}), release[World]).members
+    members = _members(plan, release[World])
     codes = [graph.codes(int(node)) for node in members[:LOOKED_THROUGH]]
     return any("E21" in one for one in codes) and any("E74" in one for one in codes)
 
@@ -619,13 +615,13 @@ def _came_at_other_times(release: Release, best: Reading, analysis: Analysis) ->
     closed = all(one.begin is not None and one.end is not None for one in dates)
     if not dates or (closed and len(best.plan.where) == len(dates)):  # "acquired in 1961", by whomever
         return False
-    members = results(best.plan.model_copy(update={"compute": Compute()}), world).members
+    members = _members(best.plan, world)
     return any(
         dated(world, one.model_copy(update=outside))[members].any()
         for one in dates
         for outside in (
-            {"begin": None, "end": one.begin - 1} if one.begin is not None else {},
-            {"begin": one.end + 1, "end": None} if one.end is not None else {},
+            one.begin is not None and {"begin": None, "end": one.begin - 1},
+            one.end is not None and {"begin": one.end + 1, "end": None},
         )
         if outside
     )
@@ -797,21 +793,15 @@ def readings(release: Release, analysis: Analysis, earlier: Antecedent | None = 
             try:
                 for reading in grammar.readings(variant, score + gained):
                     plan = flattened(reading.plan)
-                    reading = replace(
-                        reading,
-                        plan=plan,
-                        score=reading.score - _unlikely(plan, reading.doubt, ties.in_roles),
-                    )
-                    key = reading.plan.model_dump_json()
+                    unlikely = _unlikely(plan, reading.doubt, ties.in_roles)
+                    reading = replace(reading, plan=plan, score=reading.score - unlikely)
+                    key = plan.model_dump_json()
                     if key in found and found[key].score >= reading.score:
                         continue
                     found[key] = reading
                     weighed.pop(key, None)
-            except (
-                QuestionError,
-                ValidationError,
-            ):  # longer than a plan may be, such as a word of a thousand letters
-                pass
+            except (QuestionError, ValidationError):
+                pass  # longer than a plan may be, such as a word of a thousand letters
             for key, one in sorted(found.items(), key=lambda one: -one[1].score):
                 if one.score - HOPELESS <= grammar.least:
                     break  # its set can only lower its score
