@@ -377,7 +377,8 @@ def distinct(parts: Sequence[Longs]) -> Longs:
     """Sorted keys of all parts, of each (source, node) pair only the lowest."""
     if not parts:
         return np.empty(0, np.int64)
-    keys = np.sort(parts[0] if len(parts) == 1 else np.concatenate(parts), kind="stable")  # mostly runs in order
+    joined = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    keys = np.sort(joined, kind="stable")  # mostly runs in order
     return keys[run_starts(keys >> NODE_SHIFT)]
 
 
