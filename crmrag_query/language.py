@@ -125,6 +125,30 @@ class Language:
             found = self._stems[asked] = self._stemmer.stemWord(word)
         return found
 
+    def size_of(self, word: str) -> str:
+        """The dimension that a folded adjective of size speaks of in any of its forms; "" for another word."""
+        return self._sizes[0].get(self._root(word), "")
+
+    def is_small(self, word: str) -> bool:
+        """Whether a folded adjective of size says that something has little of it: "lighter"."""
+        return self._root(word) in self._sizes[1]
+
+    def _root(self, word: str) -> str:
+        return self.stem(word)[:4]
+
+    @cached_property
+    def _sizes(self) -> tuple[Mapping[str, str], frozenset[str]]:
+        """The dimensions of adjectives by how they begin, and the beginnings of those that say little."""
+        listed = self.raw.get("operators", {})
+        less = set(map(fold, self.raw.get("comparing", {}).get("less", ()))) | self.roles["operators.fewest"]
+        sizes = {
+            self._root(fold(word)): name
+            for name, words in listed.get("measures", {}).items()
+            for word in reversed(words)
+        }
+        small = (fold(phrase).replace("?", "").split() for phrase in listed.get("lowest", ()))
+        return sizes, frozenset(self._root(words[-1]) for words in small if less.isdisjoint(words))
+
     def preposition_roles(self, word: str) -> frozenset[str]:
         """What a folded preposition may lead to; none for another word."""
         return frozenset(role for role in PREPOSITION_ROLES if word in self.roles[f"prepositions.{role}"])

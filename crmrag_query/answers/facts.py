@@ -32,6 +32,7 @@ from crmrag_query.graph.graph import OPEN_BEGIN, OPEN_END, Graph, TriplesIndex
 from crmrag_query.graph.graph import Literal as StatedLiteral
 from crmrag_query.language import LANGUAGES, language
 from crmrag_query.ontology.load import Category, normalise_property
+from crmrag_query.plans.execute import known_unit
 from crmrag_query.plans.kinds import HARD, Schema
 from crmrag_query.plans.records import Among, Anchor, Plan, Related, Way
 from crmrag_query.plans.world import (
@@ -629,19 +630,30 @@ class Facts:
 
     def _own_numbers(self, label: str, node: int, id: str) -> Fact | None:
         """What properties of the data's own state that are called like a relation to a number, "Height (mm): 2105"; of any
-        dimension all those called like one."""
+        dimension all those called like one, or by a unit, "Area in hectares: 2.35"."""
         graph, like, meant = self.release[Graph], self.release[Lexicon].numbers, {id}
         relations = self.release.method.relations
         if id == DIMENSION:
             ends = {path[-1] for path in relations[id].direct}
             meant = {other for other, one in relations.items() if ends & {path[-1] for path in one.direct}}
-        stated = [one for one in graph.literals(node) if like.get(graph.property_iri(one.property)) in meant]
+
+        def is_meant(number: int) -> bool:
+            called = like.get(graph.property_iri(number))
+            return called in meant or (id == DIMENSION and called == "" and self._names_unit(number))
+
+        stated = [one for one in graph.literals(node) if is_meant(one.property)]
         facts = [self._of_literal(node, one, one.value) for one in stated]
         if len(facts) < 2 and id != DIMENSION:
             return next(iter(facts), None)
         values = tuple(f"{fact.label} {fact.values[0]}" for fact in facts)
         triples = tuple(triple for fact in facts for triple in fact.triples)
         return Fact(label, values, len(values), (), triples, relation=id) if facts else None
+
+    def _names_unit(self, number: int) -> bool:
+        """Whether a property's name has the unit in which it states numbers."""
+        words = tokenize(self.release[Graph].property_label(number, lang=self.language))
+        small = language(self.language).stop
+        return any(len(word) > 1 and word not in small and known_unit(word) is not None for word in words)
 
     def _of_literal(self, node: int, one: StatedLiteral, text: str, quoted: bool = False) -> Fact:
         """What one literal states of a node, told by ``text``."""

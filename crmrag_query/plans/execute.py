@@ -96,11 +96,30 @@ _WEIGHTS: Final = {
     0.45359237: "lb lbs pound pfund livre libbra libbre libra λίβρα λίβρες 300379229",
     1000.0: "t tonne tonnellata tonnellate tonelada τόνος τόνοι τόνους",
 }
+_AREAS: Final = {
+    1e-4: "cm2 cm²",
+    1.0: "m2 m² sqm qm",
+    1e4: "hectare hektar ettaro ettari hectárea hectareas εκτάριο εκτάρια",
+    4046.8564224: "acre",
+    1e6: "km2 km²",
+}
+_VOLUMES: Final = {
+    1e-6: "ml millilitre milliliter millilitro millilitri mililitro",
+    1e-5: "cl centilitre centiliter zentiliter centilitro centilitri",
+    0.001: "litre liter litro litri λίτρο λίτρα",
+    0.1: "hl hectolitre hectoliter hektoliter ettolitro ettolitri hectolitro",
+    1.0: "m3 m³",
+}
 
 
 FACTORS: Final[Mapping[str, tuple[str, float]]] = {
     fold(name): (quantity, factor)
-    for quantity, units in (("length", _LENGTHS), ("weight", _WEIGHTS))
+    for quantity, units in (
+        ("length", _LENGTHS),
+        ("weight", _WEIGHTS),
+        ("area", _AREAS),
+        ("volume", _VOLUMES),
+    )
     for factor, names in units.items()
     for name in names.split()
 }

@@ -26,9 +26,10 @@ from crmrag_query.questions.followup import ConversationState
 from crmrag_query.questions.form import Analysis
 from crmrag_query.questions.lexicon import asked
 from crmrag_query.reading.earlier import plan_of
-from crmrag_query.reading.items import Exonyms, Item, analysed, cut, items_of, phrases
+from crmrag_query.reading.items import Exonyms, analysed, cut, items_of, phrases
 from crmrag_query.reading.lexicon import Lexicon, Stems, local_words, said_of, vocabulary
 from crmrag_query.reading.plan_json import for_model
+from crmrag_query.reading.records import Item
 from crmrag_query.reading.ties import Ties
 from crmrag_query.text import fold, plain, positions, same_stem, shorten, tokenize, tokens, unmarked
 

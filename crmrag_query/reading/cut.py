@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from crmrag_query.language import Language
 from crmrag_query.ontology.load import Category
-from crmrag_query.reading.items import IDLE, JOINS, LASTING, NEGATIONS, Item
-from crmrag_query.reading.records import RANKING, Meaning
+from crmrag_query.reading.records import IDLE, JOINS, LASTING, NEGATIONS, RANKING, Item, Meaning
 from crmrag_query.text import fold, positions
 
 T = TypeVar("T")

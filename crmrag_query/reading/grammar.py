@@ -75,20 +75,7 @@ from crmrag_query.reading.cut import (
     form_of,
 )
 from crmrag_query.reading.earlier import lacks_noun
-from crmrag_query.reading.items import (
-    INCLUDING,
-    LASTING,
-    NEGATIONS,
-    Amount,
-    Item,
-    amounts,
-    comparisons,
-    either,
-    is_like,
-    item_at,
-    plan_meaning,
-    size_of,
-)
+from crmrag_query.reading.items import amounts, comparisons, either, is_like, item_at, plan_meaning
 from crmrag_query.reading.lexicon import (
     GROUPS,
     HOLDING,
@@ -103,7 +90,20 @@ from crmrag_query.reading.lexicon import (
     vocabulary,
 )
 from crmrag_query.reading.numbers import Numbers
-from crmrag_query.reading.records import RANKING, Doubt, Meaning, Memory, as_list, changed
+from crmrag_query.reading.records import (
+    GIVEN_IN,
+    INCLUDING,
+    LASTING,
+    NEGATIONS,
+    RANKING,
+    Amount,
+    Doubt,
+    Item,
+    Meaning,
+    Memory,
+    as_list,
+    changed,
+)
 from crmrag_query.reading.ties import Tie, Ties
 from crmrag_query.text import positions, tokenize, unmarked
 from crmrag_query.timing import check
@@ -318,7 +318,11 @@ class Grammar:
     @cached_property
     def numbers(self) -> Numbers:
         """What the question may measure."""
-        return Numbers(self.world, self.ties, self.own, self.stems, self.memory)
+
+        def states(relation: str) -> bool:
+            return bool(self.ties.reach(relation)[0])
+
+        return Numbers(self.world, self.ties.lexicon, states, self.own, self.stems, self.memory)
 
     # reading
 
@@ -917,22 +921,25 @@ class Grammar:
             used = state.used | {op.first}
             return replace(state, compute=compute, over=condition.child, used=used, score=state.score + gain)
 
+        types = meaning.target.types if tie.relation == "dimension" and meaning.target is not None else ()
         for role, ascending in SIZES if counted else ():
-            if role not in flags:
+            op = flags.get(role)
+            if op is None and types and role not in COUNTED and self.cut.lead(item):
+                # "the largest casks *by capacity*"
+                op = next(
+                    (one for one in self.cut.items if role in one.roles and one.last <= item.first), None
+                )
+            if op is None or (role not in COUNTED and not types):
                 continue
             if role in COUNTED:
                 # Of all places, those that others lie in would have the most.
                 way = tie.way.stated() if tie.way.inverse and state.nodes[0].generic else tie.way
                 measure = Measure(kind="count", way=way)
-            elif tie.relation == "dimension" and meaning.target is not None and meaning.target.types:
-                way = Way(paths=self.world.relations[tie.relation].paths, types=meaning.target.types)
-                measure = Measure(kind="value", way=self.numbers.valued(way))  # "the longest *main span*"
             else:
-                continue
-            first = self.cut.first(flags[role], state.places[0])
-            ranked = made(
-                Compute(kind="rank", measure=measure, first=first, ascending=ascending), flags[role]
-            )
+                way = Way(paths=self.world.relations["dimension"].paths, types=types)
+                measure = Measure(kind="value", way=self.numbers.valued(way))  # "the longest *main span*"
+            first = self.cut.first(op, state.places[0])
+            ranked = made(Compute(kind="rank", measure=measure, first=first, ascending=ascending), op)
             if measure.kind == "count":
                 return ranked
             doubt = state.doubt - {Doubt("no word for", tie.key)}
@@ -1373,11 +1380,13 @@ class Grammar:
 
     @cached_property
     def _amounts(self) -> tuple[Item, ...]:
+        def may_be(amount: Amount) -> bool:
+            if amount.size == GIVEN_IN:
+                return self.numbers.names_unit(amount.unit)
+            return bool(amount.size) or self.numbers.names_number(amount.noun)
+
         found = amounts(self.words, self.chunks, self.own)
-        return tuple(
-            one for one in found
-            if isinstance(one.value, Amount) and (one.value.size or self.numbers.names_number(one.value.noun))
-        )  # fmt: skip
+        return tuple(one for one in found if isinstance(one.value, Amount) and may_be(one.value))
 
     def _compared(self, items: tuple[Item, ...]) -> Iterator[Item]:
         for one in comparisons(items, self.words, self.own):
@@ -1900,7 +1909,7 @@ class Grammar:
             known = frozenset().union(*(one.says | one.ends for one in self.numbers.quantities.values()))
             said = frozenset(at for at in self.cut.open if self.stems[at] in known)
         if way is None:
-            sizes = {at: name for at in self.cut.free if (name := size_of(self.words[at], self.own))}
+            sizes = {at: name for at in self.cut.free if (name := self.own.size_of(self.words[at]))}
             sized = next(filter(None, (self.numbers.sized(name, near) for name in sizes.values())), None)
             way, said = (None if sized is None else sized[0]), frozenset(sizes)
         if way is None and near.target is not None and self._are_dimensions(near):

@@ -14,13 +14,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import islice, pairwise, takewhile
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rapidfuzz.distance import OSA
 
 from crmrag_query.artifacts.release import Release
-from crmrag_query.dates import Interval
 from crmrag_query.errors import QuestionError
 from crmrag_query.graph.arrays import Ints, shared, united
 from crmrag_query.graph.graph import Graph
@@ -56,7 +55,22 @@ from crmrag_query.reading.lexicon import (
     vocabulary,
     words_table,
 )
-from crmrag_query.reading.records import RANKING, Antecedent, Meaning, as_list, rest_of
+from crmrag_query.reading.records import (
+    GIVEN_IN,
+    IDLE,
+    INCLUDING,
+    JOINS,
+    LASTING,
+    NEGATIONS,
+    RANKING,
+    Amount,
+    Antecedent,
+    Item,
+    Meaning,
+    Sort,
+    as_list,
+    rest_of,
+)
 from crmrag_query.text import fold, positions, tokenize
 
 LONGEST = 5  # words of a name
@@ -339,62 +353,6 @@ def _and_so_on() -> re.Pattern[str]:
     return re.compile(rf"(?:\s+[-–—]|:)\s[^?;;]{{1,200}}?\b(?:{ended})\b\.?(?=[?;;,]|\s|$)", re.I)
 
 
-Sort = Literal["name", "noun", "date", "number", "amount", "op", "text"]
-
-
-@dataclass(frozen=True)
-class Amount:
-    """Bounds of a number, None: open, and whether they count themselves; ``unit``: a word that may be one; ``size``: the
-    dimension that an adjective speaks of; ``noun``: where else the word stands that says of what the number is.
-
-    ``than``: the thing (IRIs) whose number is the bound, "taller *than X*", and ``more``: whether it is the least; with
-    neither ``size`` nor ``noun`` its date is the bound, "older *than X*".
-    """
-
-    least: float | None = None
-    most: float | None = None
-    least_counts: bool = True
-    most_counts: bool = True
-    unit: str = ""
-    size: str = ""
-    noun: int = -1
-    than: tuple[str, ...] = ()
-    more: bool = False
-
-
-@dataclass(frozen=True)
-class Item:
-    """A stretch of a question: its words ``first`` to before ``last``.
-
-    ``score``: how likely it is to be one; ``meanings``: of a name or noun, the likeliest first; ``roles``: of small words;
-    ``value``: of a number, amount or date; ``stems``: of a noun; ``whole``: of a name, whether a whole name
-    is written; ``refers``: it stands for what went before; ``called``: of a name its names in other languages; ``joined``:
-    how many names or nouns "and" joins in it.
-    """
-
-    first: int
-    last: int
-    sort: Sort
-    score: float
-    text: str
-    meanings: tuple[Meaning, ...] = field(default=(), repr=False)
-    roles: frozenset[str] = frozenset()
-    value: Interval | Amount | int | None = None
-    stems: frozenset[str] = frozenset()
-    whole: bool = True
-    refers: bool = False
-    called: tuple[str, ...] = ()
-    joined: int = 1
-
-    def __len__(self) -> int:
-        return self.last - self.first
-
-    @property
-    def places(self) -> range:
-        """Where its words stand."""
-        return range(self.first, self.last)
-
-
 def item_at(words: Sequence[str], first: int, last: int, sort: Sort, score: float, **more: Any) -> Item:
     """An item that is called as the question says it."""
     return Item(first, last, sort, score, " ".join(words[first:last]), **more)
@@ -450,8 +408,6 @@ def items_of(
 # small words
 
 OPENING = 3  # a request stands among so many first words: "please *show* me", but not "on show"
-IDLE = frozenset({"operators.every", "operators.either", "operators.only", "operators.compare"})
-"""Small words that change nothing of what is asked for."""
 
 
 def _operators(words: Sequence[str], own: Language, starts: Collection[int]) -> Iterator[Item]:
@@ -502,10 +458,6 @@ def _is_numero(item: Item, heard: Asked, own: Language) -> bool:
     return written.endswith(".") and heard.words[item.last][0].isdigit()
 
 
-LASTING = "operators.lasting"
-"""Words by which something went on at a time, rather than began and ended in it: "on view in 1998"."""
-
-
 def _is_of_name(item: Item, heard: Asked, own: Language) -> bool:
     """Whether a superlative is a word of a name: "the *First* World War", "the *Last* Judgement"."""
     if not own.capitals_name or not item.roles & RANKING or item.first not in heard.capitals:
@@ -552,8 +504,6 @@ def _beyond_others(words: Sequence[str], own: Language) -> Iterator[Item]:
     yield _op(words, last, last + length, 0.9 * length, "operators.than_others")
 
 
-INCLUDING = "including"
-"""The role of what only widens what was said."""
 CLAUSE = frozenset({"questions.what", "questions.who", "questions.how_many", "questions.list"})
 """Roles of words with which a part between commas asks for something itself."""
 
@@ -1165,8 +1115,6 @@ def joined(
     return tuple(found)
 
 
-JOINS = frozenset({"operators.and", "operators.or"})
-NEGATIONS = frozenset({"operators.not", "operators.without", "operators.neither"})
 UNHEARD = 2.0
 """Points that it costs to pass over a word that denies something."""
 
@@ -1294,7 +1242,7 @@ def _bounded(
             if low not in numbers:
                 continue
             last, value, unit = _with_unit(words, numbers[low], own)
-            size = next((size for word in words[at:low] if (size := size_of(word, own))), "")
+            size = next((size for word in words[at:low] if (size := own.size_of(word))), "")
             for role in BOUNDS.keys() & roles:
                 least, most, counts = BOUNDS[role]
                 lower, upper = value if least else None, value if most else None
@@ -1308,7 +1256,7 @@ def _bounded(
         if compared is not None and at + 2 in numbers:
             first, more = compared
             last, value, unit = _with_unit(words, numbers[at + 2], own)
-            size = size_of(words[at], own)
+            size = own.size_of(words[at])
             lower, upper = (value, None) if more else (None, value)
             yield Found(first, last, Amount(lower, upper, False, False, unit, size))
         if at in numbers:
@@ -1334,12 +1282,12 @@ def _compared(words: Sequence[str], at: int, own: Language) -> tuple[int, bool] 
     """Where a comparative of size begins before "than", and whether it says more: "taller", "plus haut", "less expensive"."""
     said = own.raw.get("comparing", {})
     more, less = (set(map(fold, said.get(key, ()))) for key in ("more", "less"))
-    if at + 1 >= len(words) or words[at + 1] not in own.than or not size_of(words[at], own):
+    if at + 1 >= len(words) or words[at + 1] not in own.than or not own.size_of(words[at]):
         return None
     before = words[at - 1] if at else ""
     if before in more | less:
-        return at - 1, is_small(words[at], own) == (before in less)
-    return None if more else (at, not is_small(words[at], own))
+        return at - 1, own.is_small(words[at]) == (before in less)
+    return None if more else (at, not own.is_small(words[at]))
 
 
 def comparisons(items: Sequence[Item], words: Sequence[str], own: Language) -> Iterator[Item]:
@@ -1358,16 +1306,16 @@ def comparisons(items: Sequence[Item], words: Sequence[str], own: Language) -> I
 def _comparing(words: Sequence[str], at: int, own: Language) -> Iterator[tuple[int, Amount]]:
     """What stands before "than" (at ``at``): where it begins, and of what it says that things have more or less."""
     if (sized := _compared(words, at - 1, own)) is not None:
-        yield sized[0], Amount(size=size_of(words[at - 1], own), more=sized[1])
+        yield sized[0], Amount(size=own.size_of(words[at - 1]), more=sized[1])
         return
     for first in range(max(at - NEAR, 0), at):
         for length, roles in own.phrases.at(words, first):
             if first + length in (at, at + 1) and roles & DATES_COMPARED:
                 yield first, Amount(more="operators.later" in roles)
                 return
-        size, less = size_of(words[first], own), words[first] in _opening("less_than", own.code)
+        size, less = own.size_of(words[first]), words[first] in _opening("less_than", own.code)
         if first < at - 1 and (size or less or words[first] in _opening("more_than", own.code)):
-            yield first, Amount(noun=at - 1, more=not (is_small(words[first], own) if size else less))
+            yield first, Amount(noun=at - 1, more=not (own.is_small(words[first]) if size else less))
             return
 
 
@@ -1389,50 +1337,25 @@ def _of_something(found: Found, words: Sequence[str], own: Language) -> Iterator
         yield found
         return
     of = own.roles["prepositions.of"]
-    high = last + (last + 1 < len(words) and words[last] in own.stop and not size_of(words[last], own))
+    high = last + (last + 1 < len(words) and words[last] in own.stop and not own.size_of(words[last]))
     if high < len(words):
-        if (size := size_of(words[high], own)) and (high == last or words[last] in of):
+        if (size := own.size_of(words[high])) and (high == last or words[last] in of):
             yield Found(first, high + 1, replace(amount, size=size))
             return
         if words[high] not in own.stop:
             yield Found(first, high + 1, replace(amount, noun=high))
     for low in range(first - 1, max(first - 1 - NEAR, -1), -1):
-        if size := size_of(words[low], own):
+        if size := own.size_of(words[low]):
             yield Found(low, last, replace(amount, size=size))
             return
         yield Found(low, last, replace(amount, noun=low))
         if words[low] not in own.stop:
             break
-    if (known := known_unit(amount.unit)) is not None:
-        yield found._replace(amount=replace(amount, size="weight" if known[0] == "weight" else "any"))
+    if amount.unit:
+        known = known_unit(amount.unit)
+        size = OF_QUANTITY.get(known[0], GIVEN_IN) if known is not None else GIVEN_IN
+        yield found._replace(amount=replace(amount, size=size))
 
 
-def size_of(word: str, own: Language) -> str:
-    """The dimension that an adjective of size speaks of in any of its forms; "" for another word."""
-    return _sizes(own.code)[0].get(_root(word, own), "")
-
-
-def is_small(word: str, own: Language) -> bool:
-    """Whether an adjective of size says that something has little of it: "lighter"."""
-    return _root(word, own) in _sizes(own.code)[1]
-
-
-def _root(word: str, own: Language) -> str:
-    return own.stem(word)[:4]
-
-
-@lru_cache
-def _sizes(code: str) -> tuple[Mapping[str, str], frozenset[str]]:
-    """The dimensions of adjectives by how they begin, and the beginnings of those that say little."""
-    own = language(code)
-    listed = own.raw.get("operators", {})
-    less = {fold(word) for word in own.raw.get("comparing", {}).get("less", ())} | own.roles[
-        "operators.fewest"
-    ]
-    sizes = {
-        _root(fold(word), own): name
-        for name, words in listed.get("measures", {}).items()
-        for word in reversed(words)
-    }
-    small = (fold(phrase).replace("?", "").split() for phrase in listed.get("lowest", ()))
-    return sizes, frozenset(_root(words[-1], own) for words in small if less.isdisjoint(words))
+OF_QUANTITY = {"weight": "weight", "length": "any"}
+"""The dimension that an amount with a unit is of, where no word says it, by the quantity that the unit measures."""

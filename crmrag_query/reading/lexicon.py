@@ -571,6 +571,7 @@ class Lexicon:
     _leads: dict[str, frozenset[str]] = field(default_factory=dict)
     _typed: dict[str, dict[str, Ints]] = field(default_factory=dict)
     _dimensions: dict[str, dict[str, Ints]] = field(default_factory=dict)
+    _units: dict[str, Stems] = field(default_factory=dict)
     _classes: dict[tuple[str, str], Stems] = field(default_factory=dict)
     _own_links: dict[str, Mapping[str, Stems]] = field(default_factory=dict)
 
@@ -828,6 +829,14 @@ class Lexicon:
                             found[stem].add(node)
             self._dimensions[code] = {stem: np.array(sorted(some), np.int32) for stem, some in found.items()}
         return self._dimensions[code]
+
+    def unit_stems(self, code: str) -> Stems:
+        """The stems of the names of all units in which the data gives numbers."""
+        if code not in self._units:
+            units = np.flatnonzero(leading_to(self.world, Way(paths=(("P91i",),)), None))
+            labels = (label.text for unit in units.tolist() for label in self.world.graph.labels(unit))
+            self._units[code] = language(code).all_stems(labels)
+        return self._units[code]
 
     @cached_property
     def _typing(self) -> tuple[Ints, Longs, Ints]:

@@ -3,7 +3,7 @@ in which units."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -13,10 +13,8 @@ from crmrag_query.language import Language
 from crmrag_query.plans.execute import comparable, converted, factor_of, in_one_unit, known_unit, units_of
 from crmrag_query.plans.records import Valued, Way
 from crmrag_query.plans.world import World, leading_to, numbers, pairs, way_literals
-from crmrag_query.reading.items import Amount, Item, size_of
-from crmrag_query.reading.lexicon import RelationWords, vocabulary
-from crmrag_query.reading.records import Doubt, Meaning, Memory
-from crmrag_query.reading.ties import Ties
+from crmrag_query.reading.lexicon import Lexicon, RelationWords, vocabulary
+from crmrag_query.reading.records import GIVEN_IN, Amount, Doubt, Item, Meaning, Memory
 from crmrag_query.text import fold
 
 
@@ -24,12 +22,22 @@ class Numbers:
     """What a question of some words (``stems``) may measure of things, in one data set."""
 
     def __init__(
-        self, world: World, ties: Ties, own: Language, stems: tuple[str, ...], memory: Memory
+        self,
+        world: World,
+        lexicon: Lexicon,
+        states: Callable[[str], bool],
+        own: Language,
+        stems: tuple[str, ...],
+        memory: Memory,
     ) -> None:
-        self._world, self._ties, self._own, self._stems, self._memory = world, ties, own, stems, memory
+        """``states``: whether the data states a relation of anything."""
+        self._world, self._lexicon, self._states = world, lexicon, states
+        self._own, self._stems, self._memory = own, stems, memory
 
     def amount_way(self, amount: Amount, near: Meaning) -> tuple[Way, frozenset[str], bool] | None:
         """How things lead to the number of an amount, all stems that say it, and whether it may be no other."""
+        if amount.size == GIVEN_IN:
+            return self._given_in(amount.unit, near)
         if amount.size:
             sized = self.sized(amount.size, near)
             if sized is not None or not amount.unit:
@@ -42,6 +50,44 @@ class Numbers:
         asked = (id for id, words in self.quantities.items() if stem in words.says)
         paid = next((way for id in asked if (way := self._quantity(id, near)) is not None), None)
         return None if paid is None else (paid, frozenset({stem}), True)
+
+    def _given_in(self, unit: str, near: Meaning) -> tuple[Way, frozenset[str], bool] | None:
+        """How things lead to what they give in a unit: a number of a property that names it, "area in *hectares*", or their
+        dimensions, of one type or several, in that unit."""
+        called = self.number_called(self._own.stem(unit), near)
+        if called is not None:
+            return *called, True
+
+        def found() -> tuple[Way, frozenset[str], bool] | None:
+            dimension = Way(relations=("dimension",), direct=True)
+            ends = distinct(pairs(self._world, dimension, near.nodes, literals=False).cell).astype(np.int32)
+            own, every = units_of(self._world, ends)
+            fitting = [one for one in every.tolist() if self._is_called(one, unit)]
+            among = ends[np.isin(own, fitting)]
+            if not len(among):
+                return None
+            types = distinct(pairs(self._world, Way(paths=(("P2",),)), among, literals=False).cell)
+            iris = tuple(self._world.graph.iri(int(one)) for one in types)
+            way = Way(paths=self._world.relations["dimension"].paths, types=iris)
+            return self.valued(way), frozenset(), len(types) == 1
+
+        return self._memory.once(found, (near,), "given in", unit)
+
+    def _is_called(self, unit: int, word: str) -> bool:
+        """Whether a word names a unit, or one that measures the same."""
+        known, has = known_unit(word), factor_of(self._world, unit)
+        if known is not None and has is not None:
+            return known[0] == has[0]
+        labels = (label.text for label in self._world.graph.labels(unit))
+        return self._own.stem(word) in self._own.all_stems(labels)
+
+    def names_unit(self, word: str) -> bool:
+        """Whether the data gives numbers in a unit of that name, or of that quantity."""
+        lexicon, code = self._lexicon, self._own.code
+        stem, known = self._own.stem(word), known_unit(word)
+        if known is not None or stem in lexicon.unit_stems(code):
+            return True
+        return any(stem in lexicon.step_stems(iri, code) for iri in lexicon.numbers)
 
     def in_unit(self, amount: Amount, way: Way, near: Meaning) -> tuple[Valued, frozenset[Doubt]] | None:
         """The condition of an amount in a unit that the data have, and its doubts; None for a unit that they do not have, and
@@ -70,7 +116,7 @@ class Numbers:
             has = factor_of(self._world, unit)
             if known and has and has[0] == known[0]:
                 return _scaled(bounds, known[1] / has[1], self._world.graph.iri(unit)), beside(unit)
-        says = self._ties.lexicon.step_stems(way.paths[0][0], self._own.code) if way.paths else frozenset()
+        says = self._lexicon.step_stems(way.paths[0][0], self._own.code) if way.paths else frozenset()
         if stem in says:  # "weight in kg"
             return bounds, frozenset()
         if units:
@@ -111,7 +157,7 @@ class Numbers:
 
     def names_number(self, at: int) -> bool:
         """Whether anything in the data leads to a number that a word of the question names."""
-        stem, lexicon, code = self._stems[at], self._ties.lexicon, self._own.code
+        stem, lexicon, code = self._stems[at], self._lexicon, self._own.code
         return (
             any(stem in one.ends | one.says for one in self.quantities.values())
             or stem in lexicon.dimension_types(code)
@@ -124,7 +170,7 @@ class Numbers:
         return self._memory.once(lambda: self._find_number(stem, near), (near,), "number", stem)
 
     def _find_number(self, stem: str, near: Meaning) -> tuple[Way, frozenset[str]] | None:
-        lexicon, code, known = self._ties.lexicon, self._own.code, vocabulary(self._own.code).relations
+        lexicon, code, known = self._lexicon, self._own.code, vocabulary(self._own.code).relations
         for id, words in self.quantities.items():
             if stem in words.ends and (way := self._quantity(id, near)) is not None:
                 return way, words.ends | words.says
@@ -139,7 +185,7 @@ class Numbers:
     def _dimensions_called(self, stems: Iterable[str]) -> Iterator[Way]:
         """How things lead to the numbers of dimensions whose type has one of some stems in its name: "service *weight*"."""
         for stem in sorted(stems):
-            types = self._ties.lexicon.dimension_types(self._own.code).get(stem, ())
+            types = self._lexicon.dimension_types(self._own.code).get(stem, ())
             if len(types):
                 iris = tuple(self._world.graph.iri(int(one)) for one in types)
                 yield self.valued(Way(paths=self._world.relations["dimension"].paths, types=iris))
@@ -153,9 +199,9 @@ class Numbers:
         more of them have; None where none has either."""
 
         def best() -> Way | None:
-            own = [Way(paths=((iri,),)) for iri, like in self._ties.lexicon.numbers.items() if like == id]
-            relation = [self.valued(Way(relations=(id,)))] if self._ties.reach(id)[0] else []
-            measures = self._ties.lexicon.measures.items()
+            own = [Way(paths=((iri,),)) for iri, like in self._lexicon.numbers.items() if like == id]
+            relation = [self.valued(Way(relations=(id,)))] if self._states(id) else []
+            measures = self._lexicon.measures.items()
             relation += [self.valued(Way(paths=((iri,),))) for iri, like in measures if like == id]
             called = self.quantities[id].ends if id in self.quantities else ()
             ways = [*relation, *own, *self._dimensions_called(called)]
@@ -167,7 +213,7 @@ class Numbers:
 
     def measured(self, word: str, near: Meaning) -> tuple[Way, bool] | None:
         """The dimension that an adjective of size speaks of and that things have, and whether it may speak of no other."""
-        size = size_of(fold(word.split()[-1]), self._own)
+        size = self._own.size_of(fold(word.split()[-1]))
         return self.sized(size, near) if size else None
 
     def sized(self, name: str, near: Meaning) -> tuple[Way, bool] | None:

@@ -54,17 +54,7 @@ from crmrag_query.reading.grammar import (
     second_question,
     with_titles,
 )
-from crmrag_query.reading.items import (
-    LASTING,
-    NEGATIONS,
-    Item,
-    analysed,
-    cut,
-    is_small,
-    items_of,
-    joined,
-    size_of,
-)
+from crmrag_query.reading.items import analysed, cut, items_of, joined
 from crmrag_query.reading.lexicon import (
     ACTIVE,
     MADE_SOMETHING,
@@ -76,7 +66,7 @@ from crmrag_query.reading.lexicon import (
     verbs,
     vocabulary,
 )
-from crmrag_query.reading.records import Antecedent, Doubt, Meaning, Why, as_list
+from crmrag_query.reading.records import LASTING, NEGATIONS, Antecedent, Doubt, Item, Meaning, Why, as_list
 from crmrag_query.reading.ties import Tie, Ties
 from crmrag_query.text import fold, positions
 from crmrag_query.timing import check
@@ -159,11 +149,11 @@ class Tables:
                 if ties:
                     counted = Anchor(plan=Plan(target=noun.meanings[0].target or Target()))
                     measure = Measure(kind="count", way=min(ties, key=fitting).way, to=counted)
-        elif (size := next(filter(None, (size_of(word, self.own) for word in self.words)), "")) and (
+        elif (size := next(filter(None, (self.own.size_of(word) for word in self.words)), "")) and (
             way := self.sized(size, near)
         ) is not None:
             measure = Measure(kind="value", way=way[0])
-            ascending = any(is_small(word, self.own) for word in self.words)
+            ascending = any(self.own.is_small(word) for word in self.words)
         if measure is None:
             return None
         rank = Compute(kind="rank", measure=measure, first=1, ascending=ascending)
@@ -866,7 +856,7 @@ def _is_told(plan: Plan, words: Sequence[str], own: Language) -> bool:
     small = own.stop | own.roles["operators.each"] | own.roles["pronouns.many"]
     rest = (word for word in words if word not in small)
     return ("questions.when" not in roles or timed) and all(
-        own.stem(one) in said or size_of(one, own) for one in rest
+        own.stem(one) in said or own.size_of(one) for one in rest
     )
 
 

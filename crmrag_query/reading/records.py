@@ -1,4 +1,5 @@
-"""What the parts of reading share: what a name or noun may mean, and what went before in a conversation, as plans."""
+"""What the parts of reading share: stretches of a question and what they may mean, doubts, and what went before in a
+conversation, as plans."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from crmrag_query.dates import Interval
 from crmrag_query.graph.arrays import Ints
 from crmrag_query.linking import LinkedEntity, Mention
 from crmrag_query.plans.records import (
@@ -151,3 +153,73 @@ def _same_slot(old: Constraint, new: Constraint) -> bool:
     if isinstance(old, Valued) and isinstance(new, Valued):
         return old.way == new.way
     return isinstance(old, Related) and isinstance(new, Related) and old.way == new.way
+
+
+Sort = Literal["name", "noun", "date", "number", "amount", "op", "text"]
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Bounds of a number, None: open, and whether they count themselves; ``unit``: a word that may be one; ``size``: the
+    dimension that an adjective speaks of; ``noun``: where else the word stands that says of what the number is.
+
+    ``than``: the thing (IRIs) whose number is the bound, "taller *than X*", and ``more``: whether it is the least; with
+    neither ``size`` nor ``noun`` its date is the bound, "older *than X*".
+    """
+
+    least: float | None = None
+    most: float | None = None
+    least_counts: bool = True
+    most_counts: bool = True
+    unit: str = ""
+    size: str = ""
+    noun: int = -1
+    than: tuple[str, ...] = ()
+    more: bool = False
+
+
+@dataclass(frozen=True)
+class Item:
+    """A stretch of a question: its words ``first`` to before ``last``.
+
+    ``score``: how likely it is to be one; ``meanings``: of a name or noun, the likeliest first; ``roles``: of small words;
+    ``value``: of a number, amount or date; ``stems``: of a noun; ``whole``: of a name, whether a whole name
+    is written; ``refers``: it stands for what went before; ``called``: of a name its names in other languages; ``joined``:
+    how many names or nouns "and" joins in it.
+    """
+
+    first: int
+    last: int
+    sort: Sort
+    score: float
+    text: str
+    meanings: tuple[Meaning, ...] = field(default=(), repr=False)
+    roles: frozenset[str] = frozenset()
+    value: Interval | Amount | int | None = None
+    stems: frozenset[str] = frozenset()
+    whole: bool = True
+    refers: bool = False
+    called: tuple[str, ...] = ()
+    joined: int = 1
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+    @property
+    def places(self) -> range:
+        """Where its words stand."""
+        return range(self.first, self.last)
+
+
+IDLE = frozenset({"operators.every", "operators.either", "operators.only", "operators.compare"})
+"""Small words that change nothing of what is asked for."""
+LASTING = "operators.lasting"
+"""Words by which something went on at a time, rather than began and ended in it: "on view in 1998"."""
+INCLUDING = "including"
+"""The role of what only widens what was said."""
+JOINS = frozenset({"operators.and", "operators.or"})
+"""Small words between what belongs together."""
+NEGATIONS = frozenset({"operators.not", "operators.without", "operators.neither"})
+"""Small words that deny."""
+GIVEN_IN = "unit"
+"""The size of an `Amount` of which only the unit is said: whatever the data gives in that unit."""
