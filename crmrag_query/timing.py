@@ -33,11 +33,11 @@ BUSY = 4.0
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """``end`` by the monotonic clock; ``worked``: a thread, and the seconds of a processor at which its work ends;
-    ``gone``: set once nobody waits any more."""
+    """``end`` by the monotonic clock; ``worked``: a thread, the seconds of a processor at which its work ends, and the time by
+    the monotonic clock before which it cannot have worked as long; ``gone``: set once nobody waits any more."""
 
     end: float = math.inf
-    worked: tuple[int, float] = (0, math.inf)
+    worked: tuple[int, float, float] = (0, math.inf, math.inf)
     gone: threading.Event | None = None
 
     @property
@@ -46,10 +46,10 @@ class _Bounds:
 
     @property
     def over(self) -> bool:
-        thread, end = self.worked
-        if thread == threading.get_ident() and time.thread_time() >= end:
+        now, (thread, end, earliest) = time.monotonic(), self.worked
+        if now >= earliest and thread == threading.get_ident() and time.thread_time() >= end:
             return True
-        return time.monotonic() >= self.end
+        return now >= self.end
 
 
 _NONE = _Bounds()
@@ -79,11 +79,11 @@ def working(seconds: float, what: str, remedy: str) -> Iterator[None]:
 
     So a question has the same answer on a busy machine as on an idle one. Raises as `within` does.
     """
-    outer, ident = _BOUNDS.get(), threading.get_ident()
-    worked = (ident, time.thread_time() + seconds)
+    outer, ident, now = _BOUNDS.get(), threading.get_ident(), time.monotonic()
+    worked = (ident, time.thread_time() + seconds, now + seconds)
     if outer.worked[0] == ident:
         worked = min(worked, outer.worked)
-    end = min(time.monotonic() + BUSY * seconds, outer.end)
+    end = min(now + BUSY * seconds, outer.end)
     yield from _bounded(replace(outer, end=end, worked=worked), seconds, what, remedy)
 
 
