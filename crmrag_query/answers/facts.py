@@ -593,11 +593,10 @@ class Facts:
             return None
         way = around
         measured = self._is_measured(id)
-        if measured:  # a greave's weight is not that of the armour
-            parts = pairs(world, PARTS_OF, start).cell
-            objects = np.array([one for one in parts.tolist() if is_a(self.release, one, "E19")], np.int32)
-            of_parts = set(pairs(world, MEASURED, objects).cell.tolist())
-            cells = [one for one in cells if one not in of_parts]
+        of_parts = self._of_parts(start) if measured else {}
+        if id != DIMENSION:
+            cells = [one for one in cells if one not in of_parts]  # a greave's weight is not that of the armour
+        cells.sort(key=of_parts.__contains__)
         nodes = tuple(one for one in cells if one < world.size and one != node)
         if id == PARTICIPANT and not inverse:  # prints that were there took no part in a salon
             nodes = tuple(one for one in nodes if world.adjacency.categories[one] & int(Category.Actor))
@@ -611,8 +610,17 @@ class Facts:
             return self._named(label, id, node, way, self._best(nodes))
         if relation.value == "date":
             return self._dated(label, id, node, way, nodes, texts) or self._own_year(label, node, id)
-        stated = self._stated(label, id, relation, node, way, nodes, texts)
+        stated = self._stated(label, id, relation, node, way, nodes, texts, of_parts)
         return stated or (self._own_numbers(label, node, id) if measured else None)
+
+    def _of_parts(self, whole: Ints) -> dict[int, int]:
+        """What parts of a thing measure that are objects, with the part: the frame of a painting, a greave of an armour."""
+        world = self.release[World]
+        parts = pairs(world, PARTS_OF, whole).cell
+        objects = np.array([one for one in parts.tolist() if is_a(self.release, one, "E19")], np.int32)
+        measures = pairs(world, MEASURED, objects)
+        owners = objects[measures.index].tolist()
+        return dict(zip(measures.cell.tolist(), owners, strict=True))
 
     def _is_measured(self, id: str) -> bool:
         """Whether a relation leads to numbers with their units."""
@@ -775,8 +783,9 @@ class Facts:
         way: Way,
         nodes: Sequence[int],
         texts: Sequence[str],
+        of_parts: Mapping[int, int],
     ) -> Fact | None:
-        """Numbers with their units, and texts."""
+        """Numbers with their units, those ``of_parts`` with the part that has them, and texts."""
         measured, found = self._is_measured(id), dict.fromkeys(plain(text) for text in texts)
         for one in nodes[: 4 * NAMED]:
             value = next(self._ends(one, relation.literal_tails("value")), "")
@@ -787,6 +796,8 @@ class Facts:
                 kinds = type_nodes(self.release[Graph], one) if id == DIMENSION else ()
                 kind = next(map(self.name, kinds), "")
                 value = " ".join(filter(None, (kind, value, unit)))
+                if value and one in of_parts:
+                    value = f"{self.name(of_parts[one])}: {value}"
             found.setdefault(plain(value))
         values = tuple(filter(None, found))
         if not values:
