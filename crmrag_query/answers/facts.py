@@ -595,7 +595,9 @@ class Facts:
         measured = self._is_measured(id)
         of_parts = self._of_parts(start) if measured else {}
         if id != DIMENSION:
-            cells = [one for one in cells if one not in of_parts]  # a greave's weight is not that of the armour
+            cells = [
+                one for one in cells if one not in of_parts
+            ]  # a greave's weight is not that of the armour
         cells.sort(key=of_parts.__contains__)
         nodes = tuple(one for one in cells if one < world.size and one != node)
         if id == PARTICIPANT and not inverse:  # prints that were there took no part in a salon

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
@@ -388,14 +388,21 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     """The facts of one thing that a question asks for: a thing that it names, or that a conversation speaks of, phrases of
     relations, words of what the graph states of it, and question words. None for a question of another kind."""
     reading = understood.own.reading
-    if reading.counts or reading.rule.startswith("yes/no"):
+    own = spoken_language(reading.language)
+    # what counts and nothing else asks for no fact, but "what is its shelfmark, and *how many* leaves does it have" does
+    asks, at = 0, 0
+    while at < len(reading.words):
+        found = [
+            length for length, roles in own.phrases.at(reading.words, at) if not ASKERS.isdisjoint(roles)
+        ]
+        asks, at = asks + bool(found), at + max(found, default=1)
+    if (reading.counts and asks < 2) or reading.rule.startswith("yes/no"):
         return None
     language = _language(release, understood)
     spoken = _spoken_of(release, understood)
     nodes, words = spoken.nodes, spoken.words
     if not nodes or not spoken.sure or len(nodes) > MOST_LED:
         return None
-    own = spoken_language(reading.language)
     spans = relation_spans(reading.language, words)
     ends = own.roles["prepositions.to"]
     spans = tuple(  # "what did it cost *to build*" asks for no builder
@@ -592,6 +599,8 @@ def concept_of(release: Release, understood: Understood) -> AskedFacts | None:
     return AskedFacts(nodes, asked, telling=telling)
 
 
+NOUN = 4
+"""Words behind "which" at most that say what is asked for, before a form of to be or to have."""
 KINDS_ASKED = frozenset(f"questions.{role}" for role in ("what", "kind", "how_many", "how_much", "how_long"))
 """Roles of words behind which a noun says what is asked for."""
 ASKERS = frozenset(
@@ -629,17 +638,20 @@ class _Asking:
     spans: Sequence[PhraseSpan]
     nouns: frozenset[tuple[int, int]]
     form: Form
+    _heard: dict[int, Heard] = field(default_factory=dict)
 
     @cached_property
     def of_one(self) -> bool:
         """Whether facts of one thing are asked for, and no list or number; several parts that ask are no list."""
         return self.form is Form.SPECIFIC or len(self.clauses()) > 1
 
-    @cached_property
+    @property
     def heard(self) -> dict[int, Heard]:
         """What is stated of each of the things, where facts of one are asked for."""
-        release, nodes = self.release, self.nodes if self.of_one else ()
-        return {node: Heard(release, self.own.code, node, statements_of(release, node)) for node in nodes}
+        release = self.release
+        for node in self.nodes if self.of_one and not self._heard else ():
+            self._heard[node] = Heard(release, self.own.code, node, statements_of(release, node))
+        return self._heard if self.of_one else {}
 
     @cached_property
     def describing(self) -> frozenset[str]:
@@ -749,12 +761,15 @@ class _Asking:
         own = np.array([*self.nodes, *near], np.int32)
         return bool(kinds) and not said and not any(np.isin(own, one.nodes).any() for one in kinds)
 
+    @cached_property
+    def _prepositions(self) -> frozenset[str]:
+        roles = self.own.roles.items()
+        return frozenset[str]().union(*(words for role, words in roles if role.startswith("prepositions.")))
+
     def clauses(self) -> list[tuple[int, int]]:
         """Where each part of the question begins and ends that asks by a word of its own: "*who* bought it, *from whom*"."""
         starts, at = list[int](), 0
-        joining = self.own.roles["operators.and"].union(
-            *(found for role, found in self.own.roles.items() if role.startswith("prepositions."))
-        )
+        joining = self.own.roles["operators.and"] | self._prepositions
         while at < len(self.words):
             if length := self._length(at, ASKERS):
                 first = at
@@ -773,7 +788,7 @@ class _Asking:
         return found
 
     def _says(self, at: int) -> bool:
-        return bool(self.words[at]) and self.words[at] not in self.own.stop
+        return self.words[at] not in ("", BESIDE) and self.words[at] not in self.own.stop
 
     def of_clauses(
         self, chosen: Sequence[PhraseSpan], small: Collection[str], expects: int
@@ -782,6 +797,17 @@ class _Asking:
         clauses, before = self.clauses(), frozenset[int]()
         verbs: list[PhraseSpan] = []
         for first, last in clauses:
+            if asking := self._asked_apart(first, last):
+                taken = {at for begin, end in asking for at in range(begin, end)}
+                rest = [one for one in chosen if taken.isdisjoint(range(one.first, one.last))]
+                for begin, end in asking:
+                    words = [
+                        BESIDE if at in taken and not begin <= at < end else word
+                        for at, word in enumerate(self.words)
+                    ]
+                    found = replace(self, words=words).of_clauses(rest, small, 0)
+                    yield from ((asked, said, first) for asked, said, _ in found)
+                continue
             says = (at for at in range(first, last) if self._says(at) or not self.words[at])
             opens = next((at for at in says if not self._category(at)), last)
             own_words = self.words[first : opens if len(clauses) == 1 else last]  # "*when and where* was"
@@ -804,8 +830,10 @@ class _Asking:
             relations = [Asked(ids, expects=wanted) for ids in asking if ids]
             itself = any(map(self.names_event, self.spans))
             placed = len(clauses) > 1 and self.language.forms.placed.within(self.words[first:last])
-            if wanted and (itself or placed) and all(map(self._is_kind, own)):
-                relations = list(self.whereabouts(wanted, itself)) or relations
+            # "the show X: *when was it*, who curated it"
+            alone = first == clauses[0][0] and not any(map(self._says, range(self.asker(first)[1], last)))
+            if wanted and (itself or placed or alone) and all(map(self._is_kind, own)):
+                relations = list(self.whereabouts(wanted, itself or alone)) or relations
             verbs = self._verbs(own) or verbs
             if (
                 own and not relations
@@ -846,6 +874,28 @@ class _Asking:
             else:
                 before = self._through(relations) if known else before
                 yield from ((one, frozenset(), first) for one in relations)
+
+    def _asked_apart(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Where the words stand by which a clause asks one verb for several things, "*when* and *from whom* did they buy it";
+        none for any other, and for bare adverbs, "when and where", which relations know together."""
+        found, at = list[tuple[int, int]](), first
+        joining, small = self.own.roles["operators.and"], self._prepositions
+        while at < last:
+            length = self._length(at, ASKERS)
+            if length:
+                found.append((at - (at > first and self.words[at - 1] in small), at + length))
+                if self.words[at] in self.own.roles["questions.what"]:  # "in which *part of Vienna* was"
+                    behind = range(at + length, min(last, at + length + NOUN))
+                    verb = next(
+                        (one for one in behind if self.words[one] in self.own.auxiliaries), at + length
+                    )
+                    noun = at + length < last and (self._category(at + length) or self._kinds_at(at + length))
+                    length = max(verb, at + length + bool(noun)) - at
+                    found[-1] = (found[-1][0], at + length)
+            elif self.words[at] not in joining | small:
+                break
+            at += length or 1
+        return found if len(found) > 1 and any(end - begin > 1 for begin, end in found) else []
 
     def whereabouts(self, wanted: int, when: bool) -> Iterator[Asked]:
         """Where the thing is, or was, and when, if that is asked for and to be told."""
@@ -1058,15 +1108,18 @@ class _Asking:
             for role in some
         }
         optional = frozenset(at for at, word in enumerate(words) if word in small or word in self.describing)
-        edges = {word for word in (*words[first : first + 2], words[last - 1]) if word}
+        begin = max(first, self.asker(first)[0] - 1)
+        edges = {word for word in (*words[begin : begin + 2], words[last - 1]) if word}
         others = self.own.roles["prepositions.agent"] | self.own.roles["prepositions.of"]
+        if self.own.roles["verbs.be"].isdisjoint(words[first:last]):
+            others = frozenset()  # "*von wem bekam* das Museum", in no passive
         turn = frozenset(
             prop
             for role, props in TURNS.items()
             if wanted not in (0, int(Category.Time)) and not (self.own.roles[role] - others).isdisjoint(edges)
             for prop in props
         )
-        number = bool(roles & {"questions.how_much", "questions.how_long"})
+        number = bool(roles & {"questions.how_much", "questions.how_long", "questions.how_many"})
         ranking = {
             at: sign
             for role, sign in (("operators.earliest", -1), ("operators.latest", 1))

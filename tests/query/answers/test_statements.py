@@ -26,7 +26,12 @@ own:shelfmark rdfs:label "shelfmark"@en . own:tuningPitch rdfs:label "tuning pit
   own:shelfmark "MS 17/3" ; crm:P56_bears_feature :seal .
 :seal a crm:E25_Human-Made_Feature ; crm:P2_has_type :seal-type ; crm:P3_has_note "green, a ship with two masts" .
 :sale a crm:E8_Acquisition ; rdfs:label "Sale 4" ; crm:P24_transferred_title_of :note ; crm:P22_transferred_title_to :buyer ;
-  crm:P23_transferred_title_from :seller .
+  crm:P23_transferred_title_from :seller ; crm:P4_has_time-span :sale-time .
+:sale-time a crm:E52_Time-Span ; crm:P82a_begin_of_the_begin "1911-01-01"^^xsd:date ;
+  crm:P82b_end_of_the_end "1911-12-31"^^xsd:date .
+:note crm:P43_has_dimension :extent . :leaves a crm:E55_Type ; rdfs:label "number of leaves"@en .
+:extent a crm:E54_Dimension ; crm:P2_has_type :leaves ; crm:P90_has_value "14" .
+:show a crm:E7_Activity ; rdfs:label "The Silent Harbour" ; crm:P14_carried_out_by :finder ; crm:P4_has_time-span :finding-time .
 :buyer a crm:E21_Person ; rdfs:label "Berta Quist" . :seller a crm:E21_Person ; rdfs:label "Carl Ostrander" .
 
 :thaler a crm:E22_Human-Made_Object ; rdfs:label "Thaler of Holm" .
@@ -86,6 +91,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Release:
         ("What is the shelfmark of Letter of the Harbour?", ["MS 17/3"]),
         ("What does the seal of Letter of the Harbour look like?", ["a ship with two masts"]),
         ("Letter of the Harbour: who bought it, and from whom?", ["Berta Quist", "Carl Ostrander"]),
+        ("When and from whom did the museum acquire Letter of the Harbour?", ["1911", "Carl Ostrander"]),
+        ("From whom and in what year did they buy Letter of the Harbour?", ["1911", "Carl Ostrander"]),
+        ("Von wem bekam das Museum den Letter of the Harbour?", ["Carl Ostrander"]),
+        (
+            "What is the shelfmark of Letter of the Harbour, and how many leaves does it have?",
+            ["MS 17/3", "14"],
+        ),
+        ("Tell me about The Silent Harbour: when was it, and who carried it out?", ["2014", "Freja Holt"]),
         ("Who engraved the dies for Thaler of Holm?", ["Dora Lund"]),
         ("What is the tuning pitch of Bell of Holm?", ["a sharp g"]),
         ("Was ist der Stimmton von Bell of Holm?", ["a sharp g"]),
