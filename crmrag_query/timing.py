@@ -33,8 +33,8 @@ BUSY = 4.0
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """``end`` by the monotonic clock; ``worked``: a thread, the seconds of a processor at which its work ends, and the time by
-    the monotonic clock before which it cannot have worked as long; ``gone``: set once nobody waits any more."""
+    """``end`` by the monotonic clock; ``worked``: a thread, the seconds of a processor at which its work ends, and the time
+    by the monotonic clock before which it cannot have worked as long; ``gone``: set once nobody waits any more."""
 
     end: float = math.inf
     worked: tuple[int, float, float] = (0, math.inf, math.inf)

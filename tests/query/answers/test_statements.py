@@ -31,7 +31,8 @@ own:shelfmark rdfs:label "shelfmark"@en . own:tuningPitch rdfs:label "tuning pit
   crm:P82b_end_of_the_end "1911-12-31"^^xsd:date .
 :note crm:P43_has_dimension :extent . :leaves a crm:E55_Type ; rdfs:label "number of leaves"@en .
 :extent a crm:E54_Dimension ; crm:P2_has_type :leaves ; crm:P90_has_value "14" .
-:show a crm:E7_Activity ; rdfs:label "The Silent Harbour" ; crm:P14_carried_out_by :finder ; crm:P4_has_time-span :finding-time .
+:show a crm:E7_Activity ; rdfs:label "The Silent Harbour" ; crm:P14_carried_out_by :finder ;
+  crm:P4_has_time-span :finding-time .
 :buyer a crm:E21_Person ; rdfs:label "Berta Quist" . :seller a crm:E21_Person ; rdfs:label "Carl Ostrander" .
 
 :thaler a crm:E22_Human-Made_Object ; rdfs:label "Thaler of Holm" .
