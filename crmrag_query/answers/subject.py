@@ -390,13 +390,12 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     reading = understood.own.reading
     own = spoken_language(reading.language)
     # what counts and nothing else asks for no fact, but "what is its shelfmark, and *how many* leaves does it have" does
-    asks, at = 0, 0
+    asking_words, at = 0, 0
     while at < len(reading.words):
-        found = [
-            length for length, roles in own.phrases.at(reading.words, at) if not ASKERS.isdisjoint(roles)
-        ]
-        asks, at = asks + bool(found), at + max(found, default=1)
-    if (reading.counts and asks < 2) or reading.rule.startswith("yes/no"):
+        here = own.phrases.at(reading.words, at)
+        lengths = [length for length, roles in here if not ASKERS.isdisjoint(roles)]
+        asking_words, at = asking_words + bool(lengths), at + max(lengths, default=1)
+    if (reading.counts and asking_words < 2) or reading.rule.startswith("yes/no"):
         return None
     language = _language(release, understood)
     spoken = _spoken_of(release, understood)
@@ -770,8 +769,11 @@ class _Asking:
         """Where each part of the question begins and ends that asks by a word of its own: "*who* bought it, *from whom*"."""
         starts, at = list[int](), 0
         joining = self.own.roles["operators.and"] | self._prepositions
+        # the accession "*number of* X" counts nothing
+        inside = {at for one in self.spans if self._is_noun(one) for at in range(one.first + 1, one.last)}
         while at < len(self.words):
-            if length := self._length(at, ASKERS):
+            length = 0 if at in inside else self._length(at, ASKERS)
+            if length:
                 first = at
                 while first and self.words[first - 1] in joining:
                     first -= 1
@@ -797,16 +799,14 @@ class _Asking:
         clauses, before = self.clauses(), frozenset[int]()
         verbs: list[PhraseSpan] = []
         for first, last in clauses:
-            if asking := self._asked_apart(first, last):
-                taken = {at for begin, end in asking for at in range(begin, end)}
+            if apart := self._asked_apart(first, last):
+                taken = {at for begin, end in apart for at in range(begin, end)}
                 rest = [one for one in chosen if taken.isdisjoint(range(one.first, one.last))]
-                for begin, end in asking:
-                    words = [
-                        BESIDE if at in taken and not begin <= at < end else word
-                        for at, word in enumerate(self.words)
-                    ]
-                    found = replace(self, words=words).of_clauses(rest, small, 0)
-                    yield from ((asked, said, first) for asked, said, _ in found)
+                for begin, end in apart:
+                    others = taken.difference(range(begin, end))
+                    words = [BESIDE if at in others else word for at, word in enumerate(self.words)]
+                    alone = replace(self, words=words).of_clauses(rest, small, 0)
+                    yield from ((asked, said, first) for asked, said, _ in alone)
                 continue
             says = (at for at in range(first, last) if self._says(at) or not self.words[at])
             opens = next((at for at in says if not self._category(at)), last)
@@ -831,9 +831,11 @@ class _Asking:
             itself = any(map(self.names_event, self.spans))
             placed = len(clauses) > 1 and self.language.forms.placed.within(self.words[first:last])
             # "the show X: *when was it*, who curated it"
-            alone = first == clauses[0][0] and not any(map(self._says, range(self.asker(first)[1], last)))
-            if wanted and (itself or placed or alone) and all(map(self._is_kind, own)):
-                relations = list(self.whereabouts(wanted, itself or alone)) or relations
+            nothing_said = first == clauses[0][0] and not any(
+                map(self._says, range(self.asker(first)[1], last))
+            )
+            if wanted and (itself or placed or nothing_said) and all(map(self._is_kind, own)):
+                relations = list(self.whereabouts(wanted, itself or nothing_said)) or relations
             verbs = self._verbs(own) or verbs
             if (
                 own and not relations
@@ -1119,7 +1121,10 @@ class _Asking:
             if wanted not in (0, int(Category.Time)) and not (self.own.roles[role] - others).isdisjoint(edges)
             for prop in props
         )
-        number = bool(roles & {"questions.how_much", "questions.how_long", "questions.how_many"})
+        # "*how many* leaves has it", but not "what is the accession *number of* X"
+        many = self.asker(first, frozenset({"questions.how_many"}))
+        counts = many[0] < many[1] <= last and many == self.asker(first)
+        number = counts or bool(roles & {"questions.how_much", "questions.how_long"})
         ranking = {
             at: sign
             for role, sign in (("operators.earliest", -1), ("operators.latest", 1))
