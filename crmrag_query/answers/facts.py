@@ -594,11 +594,10 @@ class Facts:
         way = around
         measured = self._is_measured(id)
         of_parts = self._of_parts(start) if measured else {}
-        if id != DIMENSION:
-            cells = [
-                one for one in cells if one not in of_parts
-            ]  # a greave's weight is not that of the armour
-        cells.sort(key=of_parts.__contains__)
+        if id == DIMENSION:
+            cells.sort(key=of_parts.__contains__)
+        else:  # a greave's weight is not that of the armour
+            cells = [one for one in cells if one not in of_parts]
         nodes = tuple(one for one in cells if one < world.size and one != node)
         if id == PARTICIPANT and not inverse:  # prints that were there took no part in a salon
             nodes = tuple(one for one in nodes if world.adjacency.categories[one] & int(Category.Actor))

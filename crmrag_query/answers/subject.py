@@ -390,12 +390,7 @@ def facts_of(release: Release, understood: Understood) -> AskedFacts | None:
     reading = understood.own.reading
     own = spoken_language(reading.language)
     # what counts and nothing else asks for no fact, but "what is its shelfmark, and *how many* leaves does it have" does
-    asking_words, at = 0, 0
-    while at < len(reading.words):
-        here = own.phrases.at(reading.words, at)
-        lengths = [length for length, roles in here if not ASKERS.isdisjoint(roles)]
-        asking_words, at = asking_words + bool(lengths), at + max(lengths, default=1)
-    if (reading.counts and asking_words < 2) or reading.rule.startswith("yes/no"):
+    if (reading.counts and len(_askers(own, reading.words)) < 2) or reading.rule.startswith("yes/no"):
         return None
     language = _language(release, understood)
     spoken = _spoken_of(release, understood)
@@ -598,7 +593,7 @@ def concept_of(release: Release, understood: Understood) -> AskedFacts | None:
     return AskedFacts(nodes, asked, telling=telling)
 
 
-NOUN = 4
+NOUN_WORDS = 4
 """Words behind "which" at most that say what is asked for, before a form of to be or to have."""
 KINDS_ASKED = frozenset(f"questions.{role}" for role in ("what", "kind", "how_many", "how_much", "how_long"))
 """Roles of words behind which a noun says what is asked for."""
@@ -623,10 +618,28 @@ TIMES = ("date", "year", "decade", "century")
 """Roles of nouns for a time."""
 
 
+def _length(own: SpokenLanguage, words: Sequence[str], at: int, roles: frozenset[str]) -> int:
+    """Words of the longest phrase at a position that has one of the roles."""
+    found = own.phrases.at(words, at) if words[at] else ()
+    return max((length for length, said in found if said & roles), default=0)
+
+
+def _askers(own: SpokenLanguage, words: Sequence[str]) -> list[tuple[int, int]]:
+    """Where the words stand that ask for one fact each."""
+    found, at = list[tuple[int, int]](), 0
+    while at < len(words):
+        length = _length(own, words, at, ASKERS)
+        if length:
+            found.append((at, at + length))
+        at += length or 1
+    return found
+
+
 @dataclass(frozen=True)
 class _Asking:
     """The words of a question about one thing (``nodes``, those of its name), "" where they name it, which ``written`` has
-    as well; and the phrases of relations among them, of which those at ``nouns`` are no verbs."""
+    as well; and the phrases of relations among them, of which those at ``nouns`` are no verbs. What is stated of the thing is
+    found once for all parts of a question (``_heard``)."""
 
     release: Release
     own: SpokenLanguage
@@ -702,9 +715,7 @@ class _Asking:
         return frozenset(found)
 
     def _length(self, at: int, roles: frozenset[str]) -> int:
-        """Words of the longest phrase at a position that has one of the roles."""
-        found = self.own.phrases.at(self.words, at) if self.words[at] else ()
-        return max((length for length, said in found if said & roles), default=0)
+        return _length(self.own, self.words, at, roles)
 
     def names_kind(self, span: PhraseSpan) -> bool:
         """Whether words only say what the thing is: "the *painting* The Studio"."""
@@ -765,20 +776,21 @@ class _Asking:
         roles = self.own.roles.items()
         return frozenset[str]().union(*(words for role, words in roles if role.startswith("prepositions.")))
 
+    @cached_property
+    def _within_nouns(self) -> frozenset[int]:
+        """Where the further words of nouns stand, that ask nothing: the accession "*number of* X" counts nothing."""
+        nouns = filter(self._is_noun, self.spans)
+        return frozenset(at for one in nouns for at in range(one.first + 1, one.last))
+
     def clauses(self) -> list[tuple[int, int]]:
         """Where each part of the question begins and ends that asks by a word of its own: "*who* bought it, *from whom*"."""
-        starts, at = list[int](), 0
-        joining = self.own.roles["operators.and"] | self._prepositions
-        # the accession "*number of* X" counts nothing
-        inside = {at for one in self.spans if self._is_noun(one) for at in range(one.first + 1, one.last)}
-        while at < len(self.words):
-            length = 0 if at in inside else self._length(at, ASKERS)
-            if length:
-                first = at
-                while first and self.words[first - 1] in joining:
-                    first -= 1
-                starts.append(first)
-            at += length or 1
+        starts, joining = list[int](), self.own.roles["operators.and"] | self._prepositions
+        for first, _ in _askers(self.own, self.words):
+            if first in self._within_nouns:
+                continue
+            while first and self.words[first - 1] in joining:
+                first -= 1
+            starts.append(first)
         bounds = [0, *(start for start in starts[1:] if start), len(self.words)]
         found = list[tuple[int, int]]()
         for first, last in pairwise(bounds):
@@ -887,7 +899,7 @@ class _Asking:
             if length:
                 found.append((at - (at > first and self.words[at - 1] in small), at + length))
                 if self.words[at] in self.own.roles["questions.what"]:  # "in which *part of Vienna* was"
-                    behind = range(at + length, min(last, at + length + NOUN))
+                    behind = range(at + length, min(last, at + length + NOUN_WORDS))
                     verb = next(
                         (one for one in behind if self.words[one] in self.own.auxiliaries), at + length
                     )
@@ -946,7 +958,7 @@ class _Asking:
     def asker(self, first: int, asking: frozenset[str] = ASKERS) -> tuple[int, int]:
         """Where the first words that ask stand from a position on; twice the position where none does."""
         for at in range(first, len(self.words)):
-            if length := self._length(at, asking):
+            if at not in self._within_nouns and (length := self._length(at, asking)):
                 return at, at + length
         return first, first
 

@@ -158,6 +158,7 @@ def test_what_the_data_writes_of_a_date_stays(shore: Release) -> None:
     ("What is The Last Ship made of?", "is made of ink; paper"),
     ("Who owns The Last Ship?", "belongs to Harbour Museum"),
     ("What is the accession number of The Last Ship?", "accession number: H 17"),
+    ("Who made The Last Ship, and what is its accession number?", "accession number: H 17"),
     ("When was Ada Berg born?", "Ada Berg was born on 4 March 1801."),
     ("Where did Ada Berg die?", "Ada Berg died in Lund."),
     ("Who is The Last Ship by?", "Ada Berg"),
